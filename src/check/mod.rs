@@ -2,12 +2,16 @@
 //!
 //! - [`compare`]: the distance between two values.
 //! - [`step`]: two versions of a module, run on generated arguments.
-//! - [`random`]: pseudo-random numbers that are the same everywhere.
-//! - [`relay`]: Relay programs generated from a seed.
+//! - `random`: pseudo-random numbers that are the same everywhere.
+//! - `relay`, `relax`, `tir`: programs generated from a seed; not in the page.
 
 pub mod compare;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod random;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod relax;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod relay;
 pub mod step;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod tir;

@@ -3,11 +3,14 @@
 //! - [`Trust`]: checks steps of a session, of a smaller program where the program takes too long.
 //! - [`bisect`]: the step, and its rewrite, after which a property is lost.
 //! - [`Reducer`]: the smallest program and list that still show it; `text` takes programs apart.
+//! - `sweep`: every pass on a program; not in the page.
 //! - `shrink`: programs with smaller extents.
 
 mod property;
 mod reduce;
 mod shrink;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod sweep;
 mod text;
 
 pub use property::{Culprit, Predicate, Property, bisect, first_step};

@@ -89,3 +89,107 @@ fn functions_that_take_something_else_on_purpose_are_compared_all_the_same() {
     assert_eq!(one(relax, "LiftTransformParams"), "equal");
     assert_eq!(one(relax, "BundleModelParams"), "equal");
 }
+
+const CHAIN: &str = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) {\n  %0 = exp(%x);\n  \
+                     %1 = add(%0, add(1f, 2f));\n  %2 = multiply(%1, %y);\n  %3 = tanh(%2);\n  %4 = nn.relu(%3);\n  (%4, %2)\n}\n";
+
+fn ran(source: &str, calls: &str) -> Session {
+    let mut session = Session::new(|| 0.0);
+    let context = PassContext { opt_level: 4, ..PassContext::default() };
+    assert!(session.run(&document(source, calls, context).expect("passes"), false), "{:?}", session.problems());
+    session
+}
+
+fn blamed(session: &mut Session, property: &str) -> String {
+    let property = Property::parse(property).expect("a property");
+    bisect(session, &mut Trust::default(), &property).map_or("nobody".to_owned(), |culprit| culprit.to_string())
+}
+
+#[test]
+fn the_first_step_and_its_rewrite_are_blamed() {
+    let mut session = ran(CHAIN, "FoldConstant, FastMath, FuseOps");
+    assert_eq!(
+        blamed(&mut session, "not:contains:fast_tanh"),
+        "FastMath#1, rewrite 2 of 2 (exact function to fast approximation: tanh): the program has `fast_tanh`"
+    );
+    assert_eq!(blamed(&mut session, "count:add>=2"), "FoldConstant#1, rewrite 1 of 1 (constant: add): `add` is called 1 times");
+    assert_eq!(
+        blamed(&mut session, "contains:Primitive"),
+        "the program does not have it before any pass: the program has no `Primitive`"
+    );
+    assert_eq!(blamed(&mut session, "verify"), "nobody");
+    assert_eq!(blamed(&mut session, "check"), "nobody");
+}
+
+#[test]
+fn a_step_that_fails_is_blamed_for_its_diagnostic() {
+    let mut session =
+        ran("def @main(%x: Tensor[(2), float32]) { let %r = ref(%x); ref_read(%r) }", "InferType, ToGraphNormalForm");
+    assert_eq!(blamed(&mut session, "diagnostic"), "nobody");
+    let mut session = ran("def @main(%x: Tensor[(2), float32]) { floor(%x) }", "InferType, FirstOrderGradient");
+    let found = blamed(&mut session, "diagnostic:gradient");
+    assert!(found.starts_with("FirstOrderGradient#1") || found == "nobody", "{found}");
+}
+
+#[test]
+fn properties_are_read_as_they_are_written_and_commands_are_not_among_them() {
+    for text in [
+        "check",
+        "verify",
+        "diagnostic",
+        "diagnostic:type",
+        "contains:x",
+        "not:contains:a:b",
+        "count:nn.conv2d>=2",
+        "count:add==0",
+    ] {
+        assert!(Property::parse(text).is_ok(), "{text}");
+    }
+    // A property may come from a page or a file; a command is what somebody types.
+    for text in ["", "nothing", "contains:", "count:add", "count:>=2", "count:add>=x", "command:true", "check:x"] {
+        assert!(Property::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_program_of_two_hundred_bindings_is_reduced_to_what_shows_it() {
+    let mut source =
+        String::from("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(8, 16), float32], %y: Tensor[(8, 16), float32]) {\n");
+    for at in 0..200 {
+        let before = if at == 0 { "%x".to_owned() } else { format!("%{}", at - 1) };
+        let value = match at % 4 {
+            0 => format!("add({before}, %y)"),
+            1 => format!("nn.relu({before})"),
+            2 if at == 102 => format!("tanh({before})"),
+            2 => format!("multiply({before}, %y)"),
+            _ => format!("negative({before})"),
+        };
+        source += &format!("  %{at} = {value};\n");
+    }
+    source += "  nn.relu(%199)\n}\n";
+    let mut session = ran(&source, "InferType, SimplifyInference, FoldConstant, FastMath, FuseOps");
+    let property = Property::parse("not:contains:fast_tanh").expect("a property");
+    let mut reducer = Reducer::new(&mut session, &property).expect("it is lost");
+    reducer.finish(&mut |_| true);
+    assert_eq!(reducer.bindings(), 0, "{}", reducer.best.source);
+    assert!(reducer.best.source.contains("  tanh("), "{}", reducer.best.source);
+    assert_eq!(reducer.best.rows.iter().map(|row| row.call.as_str()).collect::<Vec<_>>(), ["FastMath()"]);
+    assert!(reducer.tried < 200, "{} candidates", reducer.tried);
+    // It can be left at any moment with what was found so far.
+    let mut early = Reducer::new(&mut session, &property).expect("it is lost");
+    early.finish(&mut |reducer| reducer.tried < 10);
+    assert!(early.best.source.len() < source.len() && early.culprit.name == "FastMath");
+}
+
+#[test]
+fn the_bindings_of_relax_and_the_statements_of_tensor_programs_are_taken_out() {
+    let relax = "# from tvm.script import relax as R\n\n@R.function\ndef main(x: R.Tensor((2, 3), \"float32\"), w: R.Tensor((3, 4), \"float32\")):\n    \
+                 with R.dataflow():\n        a = R.matmul(x, w)\n        b = R.exp(a)\n        c = R.nn.gelu(b)\n        d = R.sum(c, axis=1)\n        \
+                 R.output(d)\n    return d\n";
+    let mut session = ran(relax, "Normalize, LegalizeOps, FuseOps");
+    let property = Property::parse("count:nn.gelu>=1").expect("a property");
+    let mut reducer = Reducer::new(&mut session, &property).expect("it is lost");
+    reducer.finish(&mut |_| true);
+    assert!(reducer.bindings() <= 2 && reducer.best.source.contains("R.nn.gelu("), "{}", reducer.best.source);
+    assert_eq!(reducer.best.rows.len(), 1);
+}

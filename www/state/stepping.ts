@@ -7,7 +7,7 @@ import type { Store } from "./store";
 
 /** Ids of the only steps that are listed, by what they touch and by what a check found of them. */
 const both = (one: ReadonlySet<string> | null, other: ReadonlySet<string> | null) =>
-  one && other ? one.intersection(other) : (one ?? other);
+  one && other ? new Set([...one].filter((id) => other.has(id))) : (one ?? other);
 
 export function createStepping(
   { state, dispatch }: Store,
