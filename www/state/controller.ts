@@ -51,13 +51,13 @@ export function createController(environment: Environment) {
     steps: () => stepping.steps(),
     holder: () => runs.holder(),
   });
+  const checks = createChecks({ ...environment, state, steps: () => stepping.steps() });
   const stepping = createStepping(
     store,
     () => touching.touching()?.ids ?? null,
     () => checks.listed(),
   );
   const { steps, selected, step, shown } = stepping;
-  const checks = createChecks({ ...environment, state, steps });
   const judge = new Judge(keeper);
   const address = createAddress(environment);
 
