@@ -32,7 +32,7 @@ export function CheckBar() {
         </button>
       </div>
       <Show when={checks.running()}>
-        <div class="row checked">
+        <div class="row">
           <span role="status" class="quiet grow">
             {checks.left() > 0
               ? `${countOf(checks.left(), "step")} to check`
