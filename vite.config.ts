@@ -5,7 +5,7 @@ import { minifySync, type Plugin } from "vite";
 import solid from "vite-plugin-solid";
 import { defineConfig } from "vitest/config";
 import { made } from "./www/made.ts";
-import { sandbox } from "./www/sandbox/build.ts";
+import { python, sandbox } from "./www/sandbox/build.ts";
 import { texts } from "./www/texts.ts";
 
 const here = import.meta.dirname;
@@ -131,7 +131,7 @@ export default defineConfig({
   publicDir: "www/public",
   plugins: [
     solid(),
-    made({ ...sandbox(engine), ...texts }),
+    made({ ...sandbox(engine), ...python, ...texts }),
     contentPolicy(),
     offline(),
     marksBehindDeletions(),

@@ -11,7 +11,10 @@ declare module "passlab-session" {
 
 /** The same engine as the sandbox's worker opens it: `www/sandbox/session.ts`. */
 declare module "passlab-sandbox-session" {
-  export function open(engine: ArrayBuffer[]): Promise<{
+  export function open(
+    engine: ArrayBuffer[],
+    python: import("./sandbox/python").PythonParts | null,
+  ): Promise<{
     handle(request: import("./engine/protocol").Request): unknown;
   }>;
 }
@@ -26,6 +29,10 @@ declare module "passlab-harness" {
   export default url;
 }
 declare module "passlab-sandbox-frame" {
+  const url: string;
+  export default url;
+}
+declare module "passlab-python/*" {
   const url: string;
   export default url;
 }

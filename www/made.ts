@@ -8,13 +8,16 @@ import type { Plugin } from "vite";
 export interface Made {
   /** The name in the site, but for a hash. */
   name: string;
-  make(minify: boolean): string | Promise<string>;
+  make(minify: boolean): string | Uint8Array | Promise<string>;
 }
 
 const types: Record<string, string> = {
   ".html": "text/html",
   ".js": "text/javascript",
   ".json": "application/json",
+  ".mjs": "text/javascript",
+  ".wasm": "application/wasm",
+  ".zip": "application/zip",
 };
 
 /** The modules of these names. From the development server a file is made whenever it is asked for. */

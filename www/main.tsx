@@ -37,8 +37,8 @@ const works = new Works(
 const start = () => {
   const app = createController({
     spawn: () => new Worker(new URL("./engine/worker.ts", import.meta.url), { type: "module" }),
-    spawnSandbox: () =>
-      new Later(() => import("./sandbox/host").then(({ Sandbox }) => new Sandbox())),
+    spawnSandbox: (script) =>
+      new Later(() => import("./sandbox/host").then(({ sandboxOf }) => sandboxOf(script))),
     keeper: new Keeper(storage),
     works,
     watchdog: WATCHDOG * 1000,

@@ -55,8 +55,8 @@ const spawn = (): WorkerLike =>
 render(() => {
   const app = createController({
     spawn,
-    spawnSandbox: () =>
-      new Later(() => import("../sandbox/host").then(({ Sandbox }) => new Sandbox())),
+    spawnSandbox: (script) =>
+      new Later(() => import("../sandbox/host").then(({ sandboxOf }) => sandboxOf(script))),
     // An embed stores nothing, and shows no notice about that.
     keeper: new Keeper(nowhere),
     works: new Works(nowhere, noAttic, ""),

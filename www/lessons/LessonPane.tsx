@@ -102,7 +102,8 @@ export default function LessonPane(props: {
     for (const trial of trialsOf(lesson)) {
       const other = { ...document, source: programs[trial] ?? "" };
       const wanted = comparedWith(lesson, trial).map((name) => [name, programs[name] ?? ""]);
-      const spawn = document.script.trim() ? app.spawnSandbox : app.spawn;
+      const { script } = document;
+      const spawn = script.trim() ? () => app.spawnSandbox(script) : app.spawn;
       const ran = await runAside(spawn, other, Object.fromEntries(wanted));
       trials[trial] = { document: other, ...ran };
     }

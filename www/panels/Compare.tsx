@@ -33,7 +33,7 @@ export default function Compare(props: { levels: readonly [number, number]; onCl
   const dialect = good?.run.dialect ?? "relay";
   const pipelines = (catalogue?.pipelines ?? []).filter((item) => item.dialect === dialect);
   const { script } = document;
-  const beside = new Beside(script ? app.spawnSandbox : app.spawn);
+  const beside = new Beside(script ? () => app.spawnSandbox(script) : app.spawn);
   const [sides, setSides] = createSignal<readonly [string, string]>([
     `level ${props.levels[0]}`,
     `level ${props.levels[1]}`,

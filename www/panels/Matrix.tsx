@@ -24,7 +24,7 @@ export default function Matrix(props: {
   onMount(() => {
     dialog.showModal();
     void runAtLevels(
-      document.script ? app.spawnSandbox : app.spawn,
+      document.script ? () => app.spawnSandbox(document.script) : app.spawn,
       document,
       (level) => {
         const next = [...runs()];

@@ -3,8 +3,8 @@
  * script, because a module worker does not start from a blob in a frame without an origin.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "vite";
 import type { Made } from "../made.ts";
 
@@ -64,6 +64,37 @@ async function harnessScript(alias: Record<string, string>, minify: boolean): Pr
   const chunk = first && "output" in first ? first.output[0] : undefined;
   if (chunk?.type !== "chunk") throw new Error("the sandbox's worker was not built");
   return chunk.code;
+}
+
+/** The modules of Python under `www/python` by their paths, and what CPython says of itself. */
+function pythonModules(): string {
+  const base = resolve(here, "../python");
+  const paths = readdirSync(base, { recursive: true, encoding: "utf8" })
+    .map((path) => join(base, path))
+    .filter((path) => path.endsWith(".py") && !relative(base, path).startsWith("node"));
+  const modules = paths
+    .sort()
+    .map((path) => [relative(base, path).replaceAll("\\", "/"), readFileSync(path, "utf8")]);
+  const lock = resolve(here, "../../node_modules/pyodide/pyodide-lock.json");
+  const { info } = JSON.parse(readFileSync(lock, "utf8"));
+  return JSON.stringify({ info, modules: Object.fromEntries(modules) });
+}
+
+/** The files of CPython in the package `pyodide`. */
+const PYTHON: Record<string, string> = {
+  loader: "pyodide.mjs",
+  asm: "pyodide.asm.mjs",
+  wasm: "pyodide.asm.wasm",
+  library: "python_stdlib.zip",
+};
+
+/** CPython and the package `tvm`: nothing loads them before the first script in Python. */
+export const python: Record<string, Made> = {
+  "passlab-python/modules": { name: "python-modules.json", make: pythonModules },
+};
+for (const [part, name] of Object.entries(PYTHON)) {
+  const make = () => readFileSync(resolve(here, "../../node_modules/pyodide", name));
+  python[`passlab-python/${part}`] = { name, make };
 }
 
 /** Builds the two files: nothing loads them before the first script is run. */

@@ -14,7 +14,7 @@ if (self.origin !== "null" || parent === self) {
 addEventListener("message", function start(event) {
   if (event.source !== parent || event.data?.type !== "start") return;
   removeEventListener("message", start);
-  const { harness, engine, longest } = event.data;
+  const { harness, engine, python, longest } = event.data;
   const [page] = event.ports;
   const worker = new Worker(URL.createObjectURL(new Blob([harness], { type: "text/javascript" })));
   let ready = false;
@@ -44,5 +44,5 @@ addEventListener("message", function start(event) {
     owed++;
     worker.postMessage(data);
   };
-  worker.postMessage(engine, engine);
+  worker.postMessage({ engine, python }, [...engine, ...Object.values(python ?? {})]);
 });

@@ -9,6 +9,14 @@
  */
 import { open } from "passlab-sandbox-session";
 import type { Request } from "../engine/protocol";
+import type { PythonParts } from "./python";
+
+/** What the page hands in before the first question. */
+interface Parts {
+  engine: ArrayBuffer[];
+  /** CPython, for scripts that are written in it. */
+  python: PythonParts | null;
+}
 
 const post = self.postMessage.bind(self) as (text: string) => void;
 const { stringify } = JSON;
@@ -44,9 +52,9 @@ function words(error: unknown): string {
   }
 }
 
-self.onmessage = async (first: MessageEvent<ArrayBuffer[]>) => {
+self.onmessage = async (first: MessageEvent<Parts>) => {
   try {
-    const session = await open(first.data);
+    const session = await open(first.data.engine, first.data.python);
     self.onmessage = async ({ data }: MessageEvent<Request | "rest">) => {
       if (data === "rest") {
         say({ type: "rest" });

@@ -7,9 +7,17 @@
 
 import engineUrls from "passlab-engine-bytes";
 import harnessUrl from "passlab-harness";
+import asmUrl from "passlab-python/asm";
+import libraryUrl from "passlab-python/library";
+import loaderUrl from "passlab-python/loader";
+import modulesUrl from "passlab-python/modules";
+import asmWasmUrl from "passlab-python/wasm";
 import frameUrl from "passlab-sandbox-frame";
 import type { WorkerLike } from "../engine/client";
 import type { Request } from "../engine/protocol";
+import { languageOf } from "../user/language";
+import { loading } from "./progress";
+import type { PythonParts } from "./python";
 import { check, LONGEST } from "./validate";
 
 /**
@@ -37,6 +45,44 @@ async function fetchParts() {
   return { harness, engine };
 }
 
+/** CPython, once it was asked for. */
+let python: Promise<PythonParts> | null = null;
+
+const PYTHON = {
+  loader: loaderUrl,
+  asm: asmUrl,
+  wasm: asmWasmUrl,
+  library: libraryUrl,
+  modules: modulesUrl,
+} satisfies Record<keyof PythonParts, string>;
+
+/** Loads CPython and says how many bytes of it are there. */
+async function fetchPython(): Promise<PythonParts> {
+  const had = new Map<string, number>();
+  const told = () => loading([...had.values()].reduce((sum, bytes) => sum + bytes, 0));
+  const whole = async ([name, url]: [string, string]) => {
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    const reader = (await load(url)).body?.getReader();
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      chunks.push(part.value as Uint8Array<ArrayBuffer>);
+      had.set(name, (had.get(name) ?? 0) + part.value.length);
+      told();
+    }
+    return [name, await new Blob(chunks).arrayBuffer()] as const;
+  };
+  try {
+    const entries = await Promise.all(Object.entries(PYTHON).map(whole));
+    return Object.fromEntries(entries) as unknown as PythonParts;
+  } finally {
+    loading(null);
+  }
+}
+
+/** The sandbox for a script, with what its language needs. */
+export function sandboxOf(script: string): Sandbox {
+  return new Sandbox(languageOf(script) === "python");
+}
+
 export class Sandbox implements WorkerLike {
   onmessage: ((event: MessageEvent) => void) | null = null;
   onerror: ((event: ErrorEvent) => void) | null = null;
@@ -50,7 +96,7 @@ export class Sandbox implements WorkerLike {
   private asking = false;
   private over = false;
 
-  constructor() {
+  constructor(inPython: boolean) {
     const { frame, channel } = this;
     frame.setAttribute("sandbox", "allow-scripts");
     frame.setAttribute("referrerpolicy", "no-referrer");
@@ -62,16 +108,19 @@ export class Sandbox implements WorkerLike {
       frame.addEventListener("load", () => done(), { once: true });
     });
     parts ??= fetchParts();
-    Promise.all([parts, loaded]).then(
-      ([{ harness, engine }]) => {
+    if (inPython) python ??= fetchPython();
+    Promise.all([parts, inPython ? python : null, loaded]).then(
+      ([{ harness, engine }, python]) => {
         if (this.over) return;
         const copies = engine.map((bytes) => bytes.slice(0));
-        const message = { type: "start", harness, engine: copies, longest: LONGEST };
+        // Copied by the message, because the next sandbox needs them, too.
+        const message = { type: "start", harness, engine: copies, python, longest: LONGEST };
         // A frame without an origin cannot be named by one. Only code of the page's own stands in it.
         frame.contentWindow?.postMessage(message, "*", [channel.port2, ...copies]);
       },
       (error) => {
         parts = null;
+        python = null;
         this.fail(error instanceof Error ? error.message : String(error));
       },
     );

@@ -74,3 +74,20 @@ test("a sandbox that is lost again and again is given up", () => {
   expect(boxes).toHaveLength(3);
   expect(status.at(-1)?.phase).toBe("dead");
 });
+
+test("CPython goes from one text to the next, and ends when none needs it", () => {
+  const { engines, boxes, alive } = setUp();
+  const python = (n: number) => script(`import tvm\nprint(${n})`);
+  engines.use(python(1), undefined);
+  boxes[0]?.onmessage?.({ data: { type: "ready" } } as MessageEvent);
+  engines.use(python(2), python(1));
+  boxes[1]?.onmessage?.({ data: { type: "ready" } } as MessageEvent);
+  engines.use(python(2), python(2));
+  const third = engines.use(python(3), python(2));
+  engines.use(python(3), python(3));
+  expect(engines.of(python(3))).toBe(third);
+  expect([boxes.length, alive()]).toEqual([2, 2]);
+  engines.use(script("a"), python(3));
+  engines.use(script("a"), script("a"));
+  expect(alive()).toBe(1);
+});

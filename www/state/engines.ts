@@ -2,10 +2,12 @@
  * Chooses the engine for a document. One engine in an ordinary worker serves documents without a script and all
  * requests that concern no run. Each script in use has its own engine in a sandbox, so that no script meets the remains
  * of another. At most two sandboxes live: that of the edited script, and that of the last good result, which stays on
- * view.
+ * view. CPython takes seconds to start, so a sandbox with it goes from one text to the next: it imports everything anew for
+ * each run, and what an earlier text left behind elsewhere is the price.
  */
 import { EngineClient, type Kind, type Options, type Status } from "../engine/client";
 import type { RunDocument } from "../engine/protocol";
+import { languageOf } from "../user/language";
 
 /** A sandbox that was lost so often is not started again unasked: its script breaks it by itself. */
 const MOST_LOSSES = 3;
@@ -17,8 +19,12 @@ interface Slot {
   status: Status | null;
 }
 
+/** True for a sandbox in which CPython has started. */
+const hasPython = (box: Slot) =>
+  languageOf(box.script) === "python" && box.status?.phase === "ready";
+
 export interface EngineOptions extends Omit<Options, "limit" | "onStatus" | "onRestart"> {
-  spawnSandbox: Options["spawn"];
+  spawnSandbox(script: string): ReturnType<Options["spawn"]>;
   /** Milliseconds until a job counts as hung, in an engine with or without a script. */
   limit(kind: Kind, scripted: boolean): number;
   /** Called with the state of the engine that was asked to run last. */
@@ -49,8 +55,12 @@ export class Engines {
   /** Returns the engine that runs this document from now on; the page shows its state. Ends others than `shown`'s. */
   use(document: RunDocument, shown: RunDocument | undefined): EngineClient {
     const needed = [document.script, shown?.script];
-    for (const box of this.boxes) if (!needed.includes(box.script)) box.client.dispose();
-    this.boxes = this.boxes.filter((box) => needed.includes(box.script));
+    const free = this.boxes.filter((box) => !needed.includes(box.script));
+    const spare = languageOf(document.script) === "python" ? free.find(hasPython) : undefined;
+    if (spare && this.boxes.every((box) => box.script !== document.script))
+      spare.script = document.script;
+    for (const box of free) if (box !== spare) box.client.dispose();
+    this.boxes = this.boxes.filter((box) => box === spare || !free.includes(box));
     const slot = this.slot(document);
     if (slot !== this.active) {
       this.active = slot;
@@ -68,7 +78,7 @@ export class Engines {
     if (script.trim() === "") return this.ordinary;
     const known = this.boxes.find((box) => box.script === script);
     if (known) return known;
-    const box = this.make(script, this.options.spawnSandbox);
+    const box = this.make(script, () => this.options.spawnSandbox(script));
     this.boxes.push(box);
     return box;
   }

@@ -9,7 +9,7 @@ import { type Judge, stoppedScript, toSend } from "./trust";
 export interface EngineRoom {
   spawn(): WorkerLike;
   /** Starts a worker for an engine that runs a user's script. */
-  spawnSandbox(): WorkerLike;
+  spawnSandbox(script: string): WorkerLike;
   /** Milliseconds until a run counts as hung. */
   watchdog: number;
 }

@@ -122,14 +122,19 @@ export function guardedHost(...args: Parameters<typeof host>): unknown {
   }
 }
 
-/** Notes the errors that ended passes of a run, or its context, except errors that another pass caught. */
-export function noteFailures(run: Run): void {
+/** Returns the messages that ended passes of a run, or its context, except errors that another pass caught. */
+export function endings(run: Run): string[] {
   const ended = run.steps.filter((step) => {
     for (let at: Step | undefined = step; at; at = run.steps[at.parent ?? -1])
       if (at.outcome !== "failed") return false;
     return true;
   });
-  for (const { message } of [...run.problems, ...ended.flatMap((step) => step.problems)]) {
+  return [...run.problems, ...ended.flatMap((step) => step.problems)].map(({ message }) => message);
+}
+
+/** Notes what ended passes of a run, or its context. */
+export function noteFailures(run: Run): void {
+  for (const message of endings(run)) {
     const found = thrown.get(message);
     if (found) tell(found);
   }

@@ -1,0 +1,87 @@
+/**
+ * Starts CPython (`pyodide`) in the sandbox's worker, and answers runs whose script is written in it.
+ *
+ * A worker without an origin can load nothing: the page hands in every file, modules start from blobs, and `fetch` answers
+ * from those bytes while Python starts; after that there is none. What of JavaScript Python could reach is no more than a
+ * script in JavaScript can: the same worker, the same policy.
+ */
+
+import type { Request, Run } from "../engine/protocol";
+import { install } from "../python/host.mjs";
+import type { ScriptSession } from "../user";
+import { pythonScript } from "../user/python";
+
+/** What the page hands in, each as bytes. */
+export interface PythonParts {
+  loader: ArrayBuffer;
+  asm: ArrayBuffer;
+  wasm: ArrayBuffer;
+  library: ArrayBuffer;
+  modules: ArrayBuffer;
+}
+
+const BASE = "https://python.invalid/";
+
+async function moduleOf(bytes: ArrayBuffer): Promise<Record<string, unknown>> {
+  const url = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
+  try {
+    return await import(/* @vite-ignore */ url);
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** Starts Python with the package `tvm` over the engine. */
+export async function openPython(
+  parts: PythonParts,
+  // biome-ignore lint/suspicious/noExplicitAny: the glue, which Python calls by names
+  engine: any,
+  session: ScriptSession,
+): Promise<(request: Request) => Promise<unknown>> {
+  const files: Record<string, [ArrayBuffer, string]> = {
+    "pyodide.asm.wasm": [parts.wasm, "application/wasm"],
+    "python_stdlib.zip": [parts.library, "application/zip"],
+  };
+  const scope = globalThis as { fetch: unknown };
+  scope.fetch = async (address: unknown) => {
+    const name = String((address as Request & { url?: string }).url ?? address)
+      .split("/")
+      .at(-1) as string;
+    const found = files[name];
+    if (!found) throw new TypeError(`there is no network here: ${name} cannot be loaded`);
+    return new Response(found[0], { headers: { "content-type": found[1] } });
+  };
+  const { info, modules } = JSON.parse(new TextDecoder().decode(parts.modules)) as {
+    info: object;
+    modules: Record<string, string>;
+  };
+  const [{ loadPyodide }, asm] = await Promise.all([moduleOf(parts.loader), moduleOf(parts.asm)]);
+  // biome-ignore lint/suspicious/noExplicitAny: the package's own types need its files to be imported
+  const pyodide = await (loadPyodide as any)({
+    indexURL: BASE,
+    // No packages but the one that is handed in.
+    lockFileContents: JSON.stringify({ info, packages: {} }),
+    createPyodideModule: asm.default,
+    packageBaseUrl: BASE,
+  });
+  for (const name of Object.keys(files)) delete files[name];
+  const script = pythonScript(pyodide);
+  // What Python throws through the engine is text there, as it is of a script in JavaScript.
+  const guarded = (host: (...args: never[]) => unknown) =>
+    engine.user_host((...args: never[]) => {
+      try {
+        return host(...args);
+      } catch {
+        throw script.thrown();
+      }
+    });
+  install(pyodide, { ...engine, user_host: guarded }, modules);
+  return async (request) => {
+    if (request.type !== "run" || !request.document.script) return session.handle(request);
+    session.begin_script(request.document.source);
+    const { forEngine, ...report } = script.load(request.document.script);
+    session.script_loaded(...forEngine);
+    const run = session.handle(request) as Run;
+    return { ...run, script: { ...report, ...script.after(run) } };
+  };
+}
