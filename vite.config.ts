@@ -55,6 +55,8 @@ function filesUnder(dir: string): string[] {
  * from all their bytes, so that the same build is the same worker and a new build replaces all files at once.
  */
 function offline(): Plugin {
+  /** CPython and what belongs to it. */
+  const python = /assets\/(?:pyodide|python)[-._]/;
   let out = "dist";
   return {
     name: "passlab-offline",
@@ -77,7 +79,8 @@ function offline(): Plugin {
       const list = files.map((path) => relative(out, path).replaceAll("\\", "/"));
       const source = readFileSync(resolve(here, "www/sw.js"), "utf8")
         .replace('"__VERSION__"', JSON.stringify(hash.digest("hex").slice(0, 16)))
-        .replace('["__FILES__"]', JSON.stringify(list));
+        .replace('["__FILES__"]', JSON.stringify(list.filter((name) => !python.test(name))))
+        .replace('["__LATER__"]', JSON.stringify(list.filter((name) => python.test(name))));
       writeFileSync(join(out, "sw.js"), minifySync("sw.js", source).code);
     },
   };

@@ -7,6 +7,8 @@
  */
 const VERSION = "__VERSION__";
 const FILES = ["__FILES__"];
+/** Files that most visits never need: kept once they were asked for. */
+const LATER = ["__LATER__"];
 const BUILT = FILES[0] !== "__FILES__";
 
 const scope = self.registration.scope;
@@ -64,6 +66,8 @@ self.addEventListener("fetch", (event) => {
       const cache = await caches.open(cacheName);
       if (!BUILT) return networkFirst(request, cache);
       const hit = await cache.match(request, { ignoreSearch: true });
+      if (!hit && LATER.some((file) => url.href === new URL(file, scope).href))
+        return networkFirst(request, cache);
       return (
         hit ?? (request.mode === "navigate" ? await page(url, cache) : undefined) ?? fetch(request)
       );

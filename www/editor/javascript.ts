@@ -12,6 +12,17 @@ import {
   ViewPlugin,
   type ViewUpdate,
 } from "@codemirror/view";
+import { languageOf } from "../user/language";
+import { pythonTokens } from "./python";
+
+const languages = new WeakMap<Text, boolean>();
+
+/** True if a script is written in Python. */
+export function inPython(doc: Text): boolean {
+  const python = languages.get(doc) ?? languageOf(doc.sliceString(0, 20_000)) === "python";
+  languages.set(doc, python);
+  return python;
+}
 
 export interface Token {
   kind: "comment" | "string" | "keyword" | "number" | "type" | "op" | "name" | "sign";
@@ -104,8 +115,10 @@ export function tokensOf(text: string): Token[] {
 
 const known = new WeakMap<Text, Token[]>();
 
+/** The tokens of a script in the language that it is written in. */
 function tokensOfDoc(doc: Text): Token[] {
-  const tokens = known.get(doc) ?? tokensOf(doc.toString());
+  const scan = inPython(doc) ? pythonTokens : tokensOf;
+  const tokens = known.get(doc) ?? scan(doc.toString());
   known.set(doc, tokens);
   return tokens;
 }
@@ -200,7 +213,8 @@ const indent = indentService.of((context, at) => {
   const before = context.state.sliceDoc(0, at).trimEnd();
   const above = context.state.doc.lineAt(before.length).text;
   const depth = /^\s*/.exec(above)?.[0].length ?? 0;
-  const opens = /[[({]$/.test(before) ? context.unit : 0;
+  const opening = inPython(context.state.doc) ? /[[({:]$/ : /[[({]$/;
+  const opens = opening.test(before) ? context.unit : 0;
   const rest = context.state.sliceDoc(at, line.to).trimStart();
   return Math.max(0, depth + opens - (/^[\])}]/.test(rest) ? context.unit : 0));
 });

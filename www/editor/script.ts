@@ -16,7 +16,8 @@ import { fetched } from "../state/texts";
 import type { ApiEntry } from "../user/docs";
 import { completing } from "./completing";
 import { explained } from "./explained";
-import { javascript, KEYWORDS, namesIn, tokensOfDoc, whereIs } from "./javascript";
+import { inPython, javascript, KEYWORDS, namesIn, tokensOfDoc, whereIs } from "./javascript";
+import { PYTHON_KEYWORDS, pythonNames } from "./python";
 import { type Api, apiOf, typeBefore } from "./typed";
 
 function option(label: string, entries: readonly ApiEntry[], type: string): Completion {
@@ -114,6 +115,7 @@ const WORDS: readonly Completion[] = [
 /** Members after a dot and in the body of a class, globals elsewhere; nothing in texts and comments. */
 async function complete(context: CompletionContext): Promise<CompletionResult | null> {
   const { doc } = context.state;
+  if (inPython(doc)) return completePython(context);
   const where = whereIs(tokensOfDoc(doc), doc.toString(), context.pos);
   if (where.quoted) return null;
   const word = context.matchBefore(/[\w$]*/);
@@ -134,6 +136,20 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   const known = new Set(hooks.map(({ label }) => label));
   const rest = found.memberOptions.filter(({ label }) => !known.has(label));
   return { from, options: [...hooks, ...rest], validFor };
+}
+
+/** Completes the names and keywords of a script in Python. */
+function completePython(context: CompletionContext): CompletionResult | null {
+  const word = context.matchBefore(/\w*/);
+  const from = word?.from ?? context.pos;
+  const member = context.state.sliceDoc(Math.max(0, from - 1), from) === ".";
+  if (member || (!context.explicit && from === context.pos)) return null;
+  const names = pythonNames(context.state.doc.toString());
+  const options = [
+    ...names.map((label) => ({ label, type: "variable", boost: 1 })),
+    ...[...PYTHON_KEYWORDS].map((label) => ({ label, type: "keyword" })),
+  ];
+  return { from, options, validFor: /^\w*$/ };
 }
 
 /** The fields of all nodes: an expression may have any of them. */
@@ -173,6 +189,7 @@ function membersAt(state: EditorState, dot: number, found: Names): Completion[] 
 }
 
 const hover = hoverTooltip(async (view, position) => {
+  if (inPython(view.state.doc)) return null;
   const word = view.state.wordAt(position);
   if (!word) return null;
   const name = view.state.sliceDoc(word.from, word.to);
@@ -202,8 +219,13 @@ const hover = hoverTooltip(async (view, position) => {
 /** The extensions of the editor of scripts. */
 export const scriptLanguage: Extension = [
   javascript,
-  EditorState.languageData.of(() => [
-    { autocomplete: complete, commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
+  EditorState.languageData.of(({ doc }) => [
+    {
+      autocomplete: complete,
+      commentTokens: inPython(doc)
+        ? { line: "#" }
+        : { line: "//", block: { open: "/*", close: "*/" } },
+    },
   ]),
   completing(),
   closeBrackets(),

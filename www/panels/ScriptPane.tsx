@@ -1,4 +1,4 @@
-/** *My passes*: the user's JavaScript, the passes that it defines, and its output. Loaded when it is first opened. */
+/** *My passes*: the user's script, the passes that it defines, and its output. Loaded when it is first opened. */
 import {
   createEffect,
   createMemo,
@@ -12,7 +12,9 @@ import {
 import { createEditor, type Editor } from "../editor/editor";
 import { scriptLanguage } from "../editor/script";
 import type { UserPass } from "../engine/protocol";
+import { PYTHON_BYTES, pythonLoading } from "../sandbox/progress";
 import { callName } from "../state/calls";
+import { inLanguage, type Language, languageOf } from "../user/language";
 import { type Sample, sampleList } from "../user/samples";
 import { ApiPanel } from "./ApiPanel";
 import { useApp } from "./context";
@@ -76,6 +78,7 @@ export default function ScriptPane(props: { target: Target | null }) {
         <button type="button" aria-expanded={reading()} onClick={() => setReading(!reading())}>
           API
         </button>
+        <Languages />
         <span class="grow" />
         <Patience />
       </div>
@@ -100,6 +103,15 @@ export default function ScriptPane(props: { target: Target | null }) {
           <button type="button" onClick={() => app.decideScript("own")}>
             Run them
           </button>
+        </p>
+      </Show>
+      <Show when={pythonLoading() !== null}>
+        <p class="teach loading" role="status">
+          <progress max={PYTHON_BYTES} value={pythonLoading() ?? 0} aria-label="Python" />
+          <span>
+            Python is loaded, once: {((pythonLoading() ?? 0) / 1e6).toFixed(1)} of{" "}
+            {(PYTHON_BYTES / 1e6).toFixed(1)} MB
+          </span>
         </p>
       </Show>
       <div class="editor" ref={host} />
@@ -139,6 +151,36 @@ export default function ScriptPane(props: { target: Target | null }) {
 
 /** Lines of the console that are drawn; a loop that prints has many. */
 const MOST_OUTPUT = 500;
+
+const LANGUAGES: readonly [Language, string][] = [
+  ["javascript", "JavaScript"],
+  ["python", "Python"],
+];
+
+/** The language of the script: recognised, and said in its first line where that is wrong. */
+function Languages() {
+  const app = useApp();
+  const script = () => app.state().document.script;
+  const language = createMemo(() => languageOf(script()));
+  return (
+    <div class="levels looks" role="radiogroup" aria-label="Language">
+      <For each={LANGUAGES}>
+        {([id, title]) => (
+          <label>
+            <input
+              type="radio"
+              name="script-language"
+              value={id}
+              checked={language() === id}
+              onChange={() => app.dispatch({ type: "script", script: inLanguage(script(), id) })}
+            />
+            <span>{title}</span>
+          </label>
+        )}
+      </For>
+    </div>
+  );
+}
 
 /** A pass that the script defines, and the way into the list. */
 function Defined(props: { pass: UserPass }) {

@@ -244,7 +244,11 @@ def run(pass_, mod):
     words = mod._words()
     descs = []
     which = pass_._describe(descs)
-    new = _engine.call("user_run", descs, which, _engine.words(words))
+    try:
+        new = _engine.call("user_run", descs, which, _engine.words(words))
+    finally:
+        for text in _engine.call("user_printed"):
+            print(text)
     if new == words:
         return mod
     return IRModule._of_words(new, mod)
