@@ -91,7 +91,7 @@ export class Lab {
     return this.page.getByRole("textbox", { name: "My passes" });
   }
   get console() {
-    return this.page.getByRole("log", { name: "Console" });
+    return this.page.getByRole("log", { name: "Output" });
   }
   get problems() {
     return this.page.getByRole("list", { name: "Problems" }).getByRole("listitem");

@@ -2,44 +2,9 @@
  * The sandbox against code that tries to escape. Nothing leaves the browser, nothing of the page is reached, and the
  * page goes on with the program as it was.
  */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
-
-/** A server that must never get a request. */
-interface Detector {
-  url: string;
-  requests: string[];
-  close(): Promise<void>;
-}
-
-async function detector(): Promise<Detector> {
-  const requests: string[] = [];
-  const server = createServer((request, response) => {
-    requests.push(request.url ?? "");
-    response.writeHead(200, {
-      "access-control-allow-origin": "*",
-      "content-type": request.url === "/page" ? "text/html" : "text/javascript",
-    });
-    response.end(request.url === "/page" ? "<!doctype html><title>open</title>" : "");
-  });
-  server.on("upgrade", (request, socket) => {
-    requests.push(request.url ?? "");
-    socket.destroy();
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    requests,
-    close: () =>
-      new Promise((done) => {
-        server.close(() => done());
-        server.closeAllConnections();
-      }),
-  };
-}
+import { type Detector, detector } from "./detector";
 
 /** Ways out, as code in a worker would try them. `LEAK` and `SITE` are addresses. */
 const TRIES: Record<string, string> = {

@@ -135,9 +135,9 @@ export default function ScriptPane(props: { target: Target | null }) {
               </section>
             </Show>
             <Show when={now().output.length > 0}>
-              <section class="console" aria-label="Console">
-                <h2>Console</h2>
-                <div role="log" aria-label="Console" aria-live="off" tabIndex={0}>
+              <section class="console" aria-label="Output">
+                <h2>Output</h2>
+                <div role="log" aria-label="Output" aria-live="off" tabIndex={0}>
                   <For each={now().output.slice(-MOST_OUTPUT)}>{(line) => <pre>{line}</pre>}</For>
                 </div>
               </section>

@@ -65,23 +65,27 @@ export async function openPython(
     packageBaseUrl: BASE,
   });
   for (const name of Object.keys(files)) delete files[name];
-  const script = pythonScript(pyodide);
+  let script: ReturnType<typeof pythonScript> | null = null;
   // What Python throws through the engine is text there, as it is of a script in JavaScript.
   const guarded = (host: (...args: never[]) => unknown) =>
     engine.user_host((...args: never[]) => {
       try {
         return host(...args);
       } catch {
-        throw script.thrown();
+        throw script?.thrown() ?? "Python is not there yet";
       }
     });
   install(pyodide, { ...engine, user_host: guarded }, modules);
+  session.begin_script("");
+  const opened = pythonScript(pyodide);
+  script = opened;
+  session.script_loaded([], []);
   return async (request) => {
     if (request.type !== "run" || !request.document.script) return session.handle(request);
     session.begin_script(request.document.source);
-    const { forEngine, ...report } = script.load(request.document.script);
+    const { forEngine, ...report } = opened.load(request.document.script);
     session.script_loaded(...forEngine);
     const run = session.handle(request) as Run;
-    return { ...run, script: { ...report, ...script.after(run) } };
+    return { ...run, script: { ...report, ...opened.after(run) } };
   };
 }

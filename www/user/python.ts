@@ -60,7 +60,14 @@ export function pythonScript(
   let page: any = null;
   let source = "";
   pyodide.registerJsModule("_passlab_page", { print });
+  /** Imports the package anew, which begins with no node of an earlier engine. */
+  const fresh = () => {
+    page?.destroy();
+    page = pyodide.runPython(FRESH);
+  };
   const problems = (told: Told[]) => told.map((one) => problemIn(source, one));
+  // Once before it counts: the first time everything is compiled.
+  fresh();
   return {
     /** Loads a script: its own code runs, while the engine's memory is lent. */
     load(text: string): ScriptReport & { forEngine: [unknown, unknown] } {
@@ -77,8 +84,7 @@ export function pythonScript(
           forEngine: [[], []],
         };
       }
-      page?.destroy();
-      page = pyodide.runPython(FRESH);
+      fresh();
       const report = JSON.parse(page.load(text));
       return { ...report, problems: problems(report.problems), output: [...printed()] };
     },
