@@ -60,4 +60,7 @@ export const samples: readonly Sample[] = [
     title: "Relax builder: two convolutions",
     dialect: "relax",
   },
+  { id: "python-visitor", title: "Python: a visitor counts operators", dialect: "relax" },
+  { id: "python-mutator", title: "Python: a mutator, tried at once", dialect: "relax" },
+  { id: "python-instrument", title: "Python: time passes, skip passes", dialect: "relax" },
 ];
