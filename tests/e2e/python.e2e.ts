@@ -90,6 +90,7 @@ describe("a script in Python", { timeout: 120_000 }, () => {
       await said(lab, "True");
       const language = lab.page.getByRole("radiogroup", { name: "Language" });
       expect(await language.getByRole("radio", { name: "Python" }).isChecked()).toBe(true);
+      await lab.example("Two convolutions (Relax)");
       await lab.tab("Program").click();
       await lab.write(RELAX);
       await lab.tab("My passes").click();

@@ -18,7 +18,7 @@ describe.skipIf(!built)("samples", () => {
 
   test("each is loaded without a problem, makes something, and its passes run", async () => {
     for (const { id, title, dialect } of samples) {
-      if (dialect) continue;
+      if (dialect || id.startsWith("python")) continue;
       const text = script(id);
       expect(title).not.toBe("");
       const first = await bench.run(PLAIN, text);
@@ -328,7 +328,8 @@ describe.skipIf(!built)("samples", () => {
     });
 
     test("each has a test here", () => {
-      const ids = samples.filter(({ dialect }) => dialect === "relax").map(({ id }) => id);
+      const inJavaScript = samples.filter(({ id }) => !id.startsWith("python"));
+      const ids = inJavaScript.filter(({ dialect }) => dialect === "relax").map(({ id }) => id);
       expect(ids).toHaveLength(8);
     });
   });

@@ -102,4 +102,6 @@ def is_relax():
     return _relax is not False
 
 
+# The package may be imported anew, as the page does for every run.
+call("table_forget")
 dialect(True)

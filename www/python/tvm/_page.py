@@ -186,6 +186,7 @@ def load(source):
     global _source
     _source = source
     sys.stdout = sys.stderr = _console
+    _transform._setup()
     linecache.cache[FILE] = (len(source), None, source.splitlines(True), FILE)
     main = types.ModuleType("__main__")
     main.__file__ = FILE
