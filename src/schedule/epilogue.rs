@@ -4,7 +4,6 @@
 use super::analysis::{check_complete, check_not_output, check_reduction, scope_root};
 use super::inline::NOT_INLINED;
 use super::state::{BlockRef, State, put};
-use super::tree::blocks_in;
 use super::{Outcome, refuse};
 use crate::ir::{Block, Buffer, Id, IterKind, PrimExpr, PrimId, PrimOp, Region, Stmt, Store, Symbol};
 use crate::tir::arith::Analyzer;
@@ -119,14 +118,8 @@ impl State<'_> {
         let Stmt::Block(moved) = *self.store.stmt(new) else { return refuse("InternalError: a block is no block") };
         let changed = put(self.store, planned, stmt, new).map(|scope| self.store.stmt(scope).clone());
         let Some(Stmt::Block(scope)) = changed else { return refuse("InternalError: the block is not in its scope") };
-        let mut scope = self.store.prim_block(scope).clone();
-        let uses = blocks_in(self.store, scope.body).into_iter().any(|block| {
-            let block = self.store.prim_block(block);
-            block.reads.iter().chain(&block.writes).any(|region| region.buffer == buffer)
-        });
-        if !uses {
-            scope.allocs = scope.allocs.iter().copied().filter(|known| *known != buffer).collect();
-        }
+        // As in TVM, the buffer between the two stays, though nobody uses it any more.
+        let scope = self.store.prim_block(scope).clone();
         let scope_stmt = tree.nodes[root].stmt;
         let scope = self.rebuilt_block(scope_stmt, scope);
         let (old, gone) = (self.block_id(of), self.block_id(epilogue));

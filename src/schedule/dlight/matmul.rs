@@ -192,6 +192,122 @@ struct Tiles {
     inner_x: bool,
 }
 
+/// The same on Adreno for a matrix that is read across the reduction, where the number of rows is not known: the input is
+/// transposed into tiles first.
+pub(super) fn adreno(sch: &mut Sch<'_, '_>, device: &Device) -> Outcome<bool> {
+    const ROWS: i64 = 16;
+    if device.family() != "adreno" {
+        return Ok(false);
+    }
+    let Some(main) = main_block(sch)? else { return Ok(false) };
+    let data = sch.block(main)?;
+    if index_maps(sch, &data).is_none() {
+        return Ok(false);
+    }
+    let last = data.reads.last().and_then(|region| region.ranges.last()).map(|(min, _)| *min);
+    let reduces = |iter: &crate::ir::IterVar| {
+        iter.kind == IterKind::Reduce && last.is_some_and(|last| *sch.state.store.prim_of_id(last) == PrimExpr::Var(iter.var))
+    };
+    if data.iters.iter().any(reduces) {
+        return Ok(false);
+    }
+    let loops = sch.loops(main)?;
+    let [mb, ms, n, _] = loops[..] else { return Ok(false) };
+    let (Some(_), None, Some(len_n)) = (sch.extent(mb)?, sch.extent(ms)?, sch.extent(n)?) else { return Ok(false) };
+    let vector = super::analysis::max_factor(len_n / 32, &[1, 2, 4, 8]).min(8);
+    let (tree, at) = sch.state.find_block(main)?;
+    let root = tree.scope(at).and_then(|root| tree.as_block(root)).map(|root| sch.state.block_ref(root));
+    let blocks = root.map_or(Ok(Vec::new()), |root| sch.state.get_child_blocks(Ok(root)))?;
+    let epilogue = blocks.last().copied().filter(|last| *last != main);
+    let mut dequantize = None;
+    for block in blocks.iter().take(blocks.len().saturating_sub(1)) {
+        if sch.name(*block)?.contains("dequantize") {
+            dequantize = Some(*block);
+        } else if *block != main {
+            sch.compute_inline(*block)?;
+        }
+    }
+    let copy = sch.reindex(main, 0, false)?;
+    sch.pad_einsum(main, &[1, ROWS, 1, 1])?;
+    sch.compute_inline(copy)?;
+    let first = |list: Vec<BlockRef>| list.first().copied();
+    let (Some(tiles), Some(mut out)) =
+        (first(sch.state.get_neighbours(main, false)?), first(sch.state.get_neighbours(main, true)?))
+    else {
+        return refuse("IndexError: list index out of range");
+    };
+    if let Some(epilogue) = epilogue {
+        sch.compute_inline(out)?;
+        out = epilogue;
+    }
+    let map = tile_map(sch, tiles, ROWS)?;
+    sch.transform_layout(tiles, 0, true, &map)?;
+    let [tb, tn, tk] = sch.loops_of(tiles)?;
+    let [tbx, ttx] = sch.split(tk, [0, 32])?;
+    let [tby, tty, tc] = sch.split(tn, [0, 4, ROWS])?;
+    for (of, tag) in [(tb, "blockIdx.z"), (tby, "blockIdx.y"), (tbx, "blockIdx.x"), (tty, "threadIdx.y"), (ttx, "threadIdx.x")] {
+        sch.bind(of, tag)?;
+    }
+    sch.reorder(&[tb, tby, tbx, tty, ttx, tc])?;
+    sch.vectorize(tc)?;
+
+    let [mb, ms, n, k] = sch.loops_of(main)?;
+    let m = sch.fuse(&[mb, ms])?;
+    let [bx, tx, vec] = sch.split(n, [0, 32, vector])?;
+    let [by, ty, rows] = sch.split(m, [0, 4, ROWS])?;
+    let [k1, k2, k3] = sch.split(k, [0, 4, 8])?;
+    sch.reorder(&[bx, by, tx, ty, k1, k2, k3, rows, vec])?;
+    sch.set_scope(main, 0, "local")?;
+    if let Some(dequantize) = dequantize {
+        sch.compute_at(dequantize, k3, false)?;
+        sch.set_scope(dequantize, 0, "local")?;
+    }
+    for (of, tag) in [(by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y"), (tx, "threadIdx.x")] {
+        sch.bind(of, tag)?;
+    }
+    sch.vectorize(vec)?;
+    let load = |sch: &mut Sch<'_, '_>, block, index, under, keep| -> Outcome<()> {
+        let local = sch.cache_read(block, index, "local")?;
+        sch.compute_at(local, under, keep)?;
+        let last = sch.last_loop(local)?;
+        sch.vectorize(last)
+    };
+    load(sch, main, 0, k3, true)?;
+    sch.unroll(rows)?;
+    sch.unroll(k3)?;
+    if let Some(dequantize) = dequantize {
+        load(sch, dequantize, 0, k2, true)?;
+        load(sch, dequantize, 1, k1, true)?;
+        let last = sch.last_loop(dequantize)?;
+        sch.vectorize(last)?;
+    }
+    sch.reverse_compute_at(out, ty, false)?;
+    let [rows, vec] = super::steps::exactly(sch.inner_loops(out, 2)?)?;
+    sch.vectorize(vec)?;
+    sch.unroll(rows)?;
+    sch.decompose_reduction(main, k1)?;
+    Ok(true)
+}
+
+/// `lambda b, i, k: (b, i // rows, k, i % rows)`
+fn tile_map(sch: &mut Sch<'_, '_>, block: BlockRef, rows: i64) -> Outcome<IndexMap> {
+    let data = sch.block(block)?;
+    let store = &mut *sch.state.store;
+    let Some(write) = data.writes.first() else { return refuse("IndexError: list index out of range") };
+    let shape = store.buffer(write.buffer).shape.clone();
+    let (mut params, mut vars) = (Vec::new(), Vec::new());
+    for (place, extent) in shape.iter().enumerate() {
+        let (name, dtype) = (store.name(&format!("i{place}")), store.prim_dtype(*extent));
+        let var = store.add_symbol(Symbol { name, dtype, size: false });
+        params.push(var);
+        vars.push(store.prim(PrimExpr::Var(var)));
+    }
+    let &[b, i, k] = &vars[..] else { return refuse("ValueError: the input is no batch of matrices") };
+    let rows = store.prim_int(rows, store.prim_dtype(i));
+    let (outer, inner) = (binary(store, PrimOp::FloorDiv, i, rows), binary(store, PrimOp::FloorMod, i, rows));
+    Ok(IndexMap { params, indices: vec![b, outer, k, inner] })
+}
+
 /// `dlight.gpu.Matmul`, where nothing better is at hand.
 pub(super) fn matmul(sch: &mut Sch<'_, '_>, device: &Device) -> Outcome<bool> {
     if !device.gpu {

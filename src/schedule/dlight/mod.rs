@@ -119,7 +119,7 @@ const RULES: &[(&str, &[Attempt])] = &[
     ("gpu.GEMV", &[gemv::gemv]),
     ("gpu.GeneralReduction", &[general_reduction::general_reduction]),
     ("gpu.LowBatchGEMV", &[low_batch::low_batch_gemv]),
-    ("gpu.Matmul", &[matmul::tensor_cores, matmul::simdgroups, matmul::matmul]),
+    ("gpu.Matmul", &[matmul::tensor_cores, matmul::simdgroups, matmul::adreno, matmul::matmul]),
     ("gpu.RMSNorm", &[rmsnorm::rmsnorm]),
     ("gpu.Reduction", &[reduction::reduction]),
     ("gpu.Transpose", &[transpose::transpose]),
