@@ -6,6 +6,7 @@ use crate::pass::PassContext;
 use crate::pass::call::parse_calls;
 use crate::pass::manager::{Registry, Row, Runner, resolve_in};
 use crate::pass::trace::Trace;
+use crate::passes::verified::verified;
 use crate::print::{self, PrintOptions};
 use crate::{parse, passes};
 
@@ -32,6 +33,7 @@ pub(super) fn after_in(context: PassContext, source: &str, calls: &str) -> Strin
     runner.enter(context, Vec::new()).expect("nothing refuses");
     runner.run_rows(store, &rows, 0, true);
     assert!(runner.trace.is_complete(), "{:?}", runner.trace.failures());
+    verified(store, &runner.trace);
     // The search for the span of any node must end.
     for (_, function) in runner.trace.last().functions() {
         for id in crate::ir::walk::post_order(store, *function) {

@@ -10,6 +10,7 @@ use crate::pass::call::parse_calls;
 use crate::pass::manager::{Row, Runner, resolve};
 use crate::pass::trace::Trace;
 use crate::passes;
+use crate::passes::verified::verified;
 use crate::print::{self, PrintOptions};
 
 /// Reads a program and infers its types, as TVM does when it reads one.
@@ -31,6 +32,7 @@ pub fn run(store: &mut Store, module: Module, calls: &str) -> Trace {
     let mut runner = Runner::new(passes::ALL, || 0.0, Trace::new(module));
     runner.enter(PassContext::default(), Vec::new()).expect("there is no instrument that fails");
     runner.run_rows(store, &rows, 0, true);
+    verified(store, &runner.trace);
     runner.trace
 }
 

@@ -6,6 +6,7 @@ use crate::pass::PassContext;
 use crate::pass::call::{parse_calls, parse_literal};
 use crate::pass::manager::{Registry, Row, Runner, resolve_in};
 use crate::pass::trace::Trace;
+use crate::passes::verified::verified;
 use crate::print::{self, PrintOptions};
 use crate::{parse, passes};
 
@@ -30,6 +31,7 @@ fn runner(store: &mut Store, context: PassContext, source: &str, calls: &str) ->
     let mut runner = Runner::new(registry, || 0.0, Trace::new(module));
     runner.enter(context, Vec::new()).expect("nothing refuses");
     runner.run_rows(store, &rows, 0, true);
+    verified(store, &runner.trace);
     runner
 }
 

@@ -1,0 +1,60 @@
+//! Every version that a test of a pass makes is a program by the rules of its dialect, and its text is read as that program.
+
+use crate::ir::{Dialect, Module, Store};
+use crate::pass::trace::Trace;
+use crate::print::{self, PrintOptions};
+use crate::{parse, verify};
+
+/// What passes make that is no program by the rules, or is read as another one, in TVM too.
+const AS_IN_TVM: &[(&str, &str)] = &[
+    // A variable that the part behind the lifted one gives back is bound in the lifted one.
+    ("LiftTransformParams", "relax-unbound-var"),
+    // They run behind RemovePurityChecking; tests run them alone.
+    ("KillAfterLastUse", "relax-purity"),
+    ("VMShapeLower", "relax-purity"),
+    // The last of several calls says which shapes a function gets.
+    ("SpecializePrimFuncBasedOnCallSite", "relax-call-tir"),
+    // Attributes of a loop stand around it and name its variable.
+    ("s_tir.LowerOpaqueBlock", "undefined variable"),
+    // Attributes of a fragment stand around its allocation.
+    ("s_tir.InferFragment", "no longer in-scope"),
+    // The reader writes the two arguments of a barrier that are left out.
+    ("s_tir.LowerThreadAllreduce", "tvm_storage_sync"),
+    ("s_tir.ThreadSync", "tvm_storage_sync"),
+    // Regions keep the indices of the buffer before it got another layout.
+    ("s_tir.TransformMmaBufferLayout", "4-dimensional"),
+];
+
+/// Asserts it of what the steps of a trace made, when they were given a program by the rules.
+pub(crate) fn verified(store: &mut Store, trace: &Trace) {
+    if broken(store, &trace.versions[0]).is_some() {
+        return;
+    }
+    for step in &trace.steps {
+        let module = &trace.versions[step.after];
+        let as_in_tvm = |why: &String| AS_IN_TVM.iter().any(|(pass, words)| *pass == step.name && why.contains(words));
+        if let Some(why) = broken(store, module).filter(|why| !as_in_tvm(why)) {
+            panic!("{} made what is no program: {why}\n{}", step.name, text(store, module));
+        }
+    }
+}
+
+fn broken(store: &mut Store, module: &Module) -> Option<String> {
+    if let Some(found) = verify::verify(store, module).into_iter().find(|found| found.is_error()) {
+        return Some(format!("[{}] {}", found.code, found.message));
+    }
+    let text = text(store, module);
+    let fresh = &mut Store::new();
+    let parsed = parse::parse(fresh, &text);
+    if let Some(found) = parsed.diagnostics.iter().find(|found| found.is_error()) {
+        return Some(format!("its text is not read: [{}] {}", found.code, found.message));
+    }
+    let again = self::text(fresh, &parsed.program.module);
+    let differs = text.lines().zip(again.lines()).find(|(a, b)| a != b);
+    differs.map(|(a, b)| format!("its text is read as another program: {a} becomes {b}"))
+}
+
+/// The text with everything that a reader needs. Types of Relay are comments, which inference writes.
+fn text(store: &Store, module: &Module) -> String {
+    print::module(store, module, &PrintOptions { types: module.dialect() != Dialect::Relay, ..PrintOptions::default() })
+}
