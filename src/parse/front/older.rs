@@ -90,8 +90,7 @@ pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(
         let name = |arg: &Range<usize>| text[arg.clone()].split_once('=').map(|(name, value)| (name.trim(), value.trim()));
         for arg in &args {
             let Some((key, value)) = name(arg) else { continue };
-            let row =
-                older.attrs.iter().find(|(known, of, _)| *known == key && matches!(*of, "*") || *known == key && *of == value);
+            let row = older.attrs.iter().find(|(known, of, _)| *known == key && (*of == "*" || *of == value));
             if let Some((_, _, today)) = row {
                 let today = today.replace('*', value);
                 note(&mut notes, format!("`{key}={value}` of an older TVM is `{today}` today"), arg, &today);
