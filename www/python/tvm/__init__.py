@@ -33,11 +33,14 @@ from .ir import prim
 from . import target
 from . import s_tir, sym, te, topi
 from . import relax
+from . import relay
 from . import script
 from . import testing
 from .driver import build, compile  # noqa: A004
 from . import support, contrib
 from ._aliases import install as _install
 
-nd = runtime.tensor
+import sys as _sys
+
+nd = _sys.modules["tvm.runtime.tensor"]
 _install()

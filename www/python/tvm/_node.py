@@ -242,8 +242,18 @@ class Writer:
             self.value(value)
 
 
+def _speak(objs):
+    """Nodes are made in the dialect that they are of."""
+    for obj in objs:
+        relay = getattr(type(obj), "_is_relay", None)
+        if relay is not None:
+            _engine.dialect(not relay)
+            return
+
+
 def number(space, obj):
     """The number of an object in the engine, which gets to know it."""
+    _speak((obj,))
     known = obj.__dict__.get("_" + LETTERS[space])
     if known is None:
         Writer().write([(space, obj)])
@@ -253,6 +263,7 @@ def number(space, obj):
 
 def numbers(space, objs):
     """The numbers of several, in one crossing."""
+    _speak(objs)
     if any(obj.__dict__.get("_" + LETTERS[space]) is None for obj in objs):
         Writer().write([(space, obj) for obj in objs])
     return [obj.__dict__["_" + LETTERS[space]] for obj in objs]

@@ -263,7 +263,17 @@ class Expr(Node):
     def __call__(self, *args, attrs=None):
         if is_prim_expr(self):
             raise TypeError("A primitive-valued expression cannot be called")
-        return Call(self, args, attrs)
+        return make_call(self, args, attrs)
+
+
+relay_call = None
+"""The class of calls of Relay; `tvm.relay` sets it."""
+
+
+def make_call(callee, args, attrs=None):
+    """A call of a function or operator that both dialects have: in that of the operands, or of the program at hand."""
+    relay = any(getattr(arg, "_is_relay", False) for arg in args) or (not args and not _engine.is_relax())
+    return (relay_call if relay and relay_call is not None else Call)(callee, args, attrs)
 
 
 def _same(a, b):
@@ -285,7 +295,7 @@ class GlobalVar(Expr):
         self.name_hint = str(name_hint)
 
     def __call__(self, *args):
-        return Call(self, args)
+        return make_call(self, args)
 
     def __str__(self):
         return f'I.GlobalVar("{self.name_hint}")'

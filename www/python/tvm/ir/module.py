@@ -160,6 +160,22 @@ class IRModule(Node):
     def __deepcopy__(self, memo):
         return self.clone()
 
+    def import_from_std(self, path):
+        """Adds the definitions of a file that TVM brings along."""
+        from ..relay.prelude import import_from_std
+
+        import_from_std(self, path)
+
+    def get_type(self, name):
+        """A type definition of Relay with its constructors."""
+        from ..relay.prelude import get_type
+
+        return get_type(self, name)
+
+    def get_global_type_var(self, name):
+        """The variable of a type definition."""
+        return self.get_type(name)[0]
+
     @staticmethod
     def from_expr(expr, functions=None, type_defs=None):
         """A module whose function is the expression: `main`, or what its `global_symbol` says."""
@@ -201,7 +217,7 @@ class IRModule(Node):
         return made
 
     def __str__(self):
-        return self.script(show_meta=False) if not self._relay else self.astext(False)
+        return self.script(show_meta=False)
 
     __repr__ = __str__
 

@@ -108,8 +108,9 @@ def _facts(name):
     from ..error import InternalError
 
     was = _engine.is_relax()
-    relax = was if not name.startswith("relax.") else True
-    _engine.dialect(relax)
+    from .._catalogue import relay_operators
+
+    _engine.dialect(name not in relay_operators())
     try:
         return _engine.call("user_op", name)
     except _engine.EngineError as exc:

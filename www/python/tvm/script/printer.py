@@ -14,7 +14,7 @@ def script(node, *, name=None, show_meta=False, **unused):
 
     if isinstance(node, IRModule):
         words = _engine.words(node._words())
-        return _engine.call("table_print", words, 1 | (2 if show_meta else 0))
+        return _engine.call("table_print", words, (0 if node._relay else 1) | (2 if show_meta else 0))
     if isinstance(node, Type):
         return type_text(node)
     if isinstance(node, (GlobalVar, Op)):
@@ -22,8 +22,9 @@ def script(node, *, name=None, show_meta=False, **unused):
     if isinstance(node, Stmt):
         return _engine.call("table_print_node", 3, number(STMT, node), 1)
     if isinstance(node, Expr):
-        _engine.dialect(not getattr(node, "_is_relay", False))
-        return _engine.call("table_print_node", 0, number(EXPR, node), 1 | (2 if show_meta else 0))
+        relay = bool(getattr(node, "_is_relay", False))
+        _engine.dialect(not relay)
+        return _engine.call("table_print_node", 0, number(EXPR, node), (0 if relay else 1) | (2 if show_meta else 0))
     structural = getattr(node, "_structural", None)
     if structural is not None:
         return f"{type(node).__name__}({', '.join(str(part) for part in structural())})"

@@ -1,0 +1,197 @@
+"""Running programs: by the engine's evaluator. Nothing is compiled."""
+
+import numpy as np
+
+from .. import _engine
+from .._node import EXPR, get, number
+from ..ir.expr import GlobalVar
+from ..ir.module import IRModule
+from ..runtime.tensor import Tensor, tensor
+from .expr import Call, Constant, Function, Tuple, TupleWrapper, const, module_from_expr
+
+
+def infer(expr, mod=None):
+    """An expression with types; variables that are free in it have those that were said."""
+    if isinstance(expr, TupleWrapper):
+        expr = expr.astuple()
+    mod = _empty() if mod is None else mod
+    words = _engine.words(mod._words())
+    _engine.dialect(False)
+    from ..error import DiagnosticError
+
+    try:
+        return get(EXPR, _engine.call("user_infer", number(EXPR, expr), words))
+    except _engine.EngineError as exc:
+        raise DiagnosticError(str(exc)) from None
+
+
+def _empty():
+    made = IRModule({})
+    made._relay = True
+    return made
+
+
+def evaluate(expr, mod=None):
+    """The value of an expression without free variables."""
+    mod = _empty() if mod is None else mod
+    words = _engine.words(mod._words())
+    _engine.dialect(False)
+    return value_of(get(EXPR, _engine.call("user_eval", number(EXPR, expr), words)))
+
+
+def value_of(expr):
+    """A tensor, or several, of what the evaluator gave."""
+    from .adt import Constructor
+    from .backend.interpreter import ConstructorValue
+
+    if isinstance(expr, Constant):
+        return expr.data
+    if isinstance(expr, Tuple):
+        return TupleValue(value_of(field) for field in expr.fields)
+    if isinstance(expr, Call) and isinstance(expr.op, Constructor):
+        return ConstructorValue(expr.op.tag, [value_of(arg) for arg in expr.args], expr.op)
+    if isinstance(expr, Constructor):
+        return ConstructorValue(expr.tag, [], expr)
+    return expr
+
+
+class TupleValue(list):
+    """Several values."""
+
+    fields = property(lambda self: list(self))
+
+    def numpy(self):
+        """The elements of each."""
+        return [item.numpy() for item in self]
+
+
+def as_constant(value):
+    """A value of Python as a constant of the program."""
+    from .backend.interpreter import ConstructorValue
+
+    if isinstance(value, Tensor):
+        return Constant(value)
+    if isinstance(value, ConstructorValue):
+        return Call(value.constructor, [as_constant(field) for field in value.fields])
+    if isinstance(value, (tuple, list)) and not (isinstance(value, list) and value and isinstance(value[0], (int, float))):
+        return Tuple([as_constant(item) for item in value])
+    if isinstance(value, np.ndarray):
+        return Constant(tensor(value))
+    if hasattr(value, "_row_e"):
+        return value
+    return const(value)
+
+
+class Executor:
+    """Evaluates expressions of a module."""
+
+    def __init__(self, mod=None):
+        self.mod = mod
+
+    def evaluate(self, expr=None, binds=None):
+        """The value of an expression; of a function, something that can be called."""
+        from .expr import bind
+        from .transform import InferType
+
+        mod = self.mod if self.mod is not None else _empty()
+        if expr is None:
+            expr = mod["main"]
+        if isinstance(expr, TupleWrapper):
+            expr = expr.astuple()
+        if binds:
+            expr = bind(expr, {var: as_constant(value) for var, value in binds.items()})
+        if isinstance(expr, GlobalVar):
+            expr = mod[expr]
+        if not isinstance(expr, Function):
+            return evaluate(expr, mod)
+        checked = mod.clone()
+        if "main" not in checked:
+            checked["main"] = expr
+            InferType()(checked)
+
+        def run(*args, **kwargs):
+            given = list(args)
+            for param in expr.params[len(given) :]:
+                if param.name_hint not in kwargs:
+                    raise ValueError(f"there is no value for the parameter {param.name_hint}")
+                given.append(kwargs[param.name_hint])
+            if len(given) != len(expr.params):
+                raise ValueError(f"the function takes {len(expr.params)} arguments, not {len(given)}")
+            values = []
+            for param, value in zip(expr.params, given):
+                dtype = getattr(param.type_annotation, "dtype", None)
+                if isinstance(value, (int, float)) and dtype is not None:
+                    value = np.array(value, str(dtype))
+                values.append(as_constant(value))
+            return evaluate(Call(expr, values), mod)
+
+        return run
+
+
+def create_executor(kind="debug", mod=None, device=None, target="llvm", params=None):
+    """What evaluates expressions; all kinds are the same here."""
+    if kind not in ("debug", "graph", "vm", "aot"):
+        raise RuntimeError(f"unknown execution strategy: {kind}")
+    if params:
+        mod = mod.clone()
+        mod["main"] = bind_params_by_name(mod["main"], params)
+    return Executor(mod)
+
+
+def bind_params_by_name(func, params):
+    """A function with constants for some of its parameters."""
+    from .expr_functor import substitute
+
+    by_name = {}
+    for param in func.params:
+        if param.name_hint in by_name:
+            raise ValueError(f"Multiple args in the function have name {param.name_hint}")
+        by_name[param.name_hint] = param
+    return substitute(func, {by_name[name]: as_constant(value) for name, value in params.items() if name in by_name})
+
+
+class GraphExecutorFactoryModule:
+    """A program that can be run, with the values of its parameters."""
+
+    def __init__(self, mod, params):
+        self.ir_mod = self.mod = mod
+        self.params = params or {}
+        self.libmod_name = "default"
+
+    def __getitem__(self, name):
+        from ..contrib.graph_executor import GraphModule
+
+        return lambda *device: GraphModule(self)
+
+    def get_params(self):
+        """Values of parameters."""
+        return self.params
+
+    def get_graph_json(self):
+        """There is no graph of compiled kernels."""
+        raise NotImplementedError("programs are evaluated here, not compiled: there is no graph of kernels")
+
+    def get_lib(self):
+        """There is no machine code."""
+        raise NotImplementedError("programs are evaluated here, not compiled: there is no library")
+
+    export_library = get_lib
+
+
+def build(ir_mod, target=None, target_host=None, executor=None, runtime=None, workspace_memory_pools=None, params=None, mod_name="default", constant_memory_pools=None):
+    """A program that can be run: the engine evaluates it, nothing is compiled."""
+    if not isinstance(ir_mod, (IRModule, Function)):
+        raise ValueError("Type of input parameter mod must be tvm.IRModule")
+    mod = module_from_expr(ir_mod) if isinstance(ir_mod, Function) else ir_mod
+    mod, params = optimize(mod, target, params)
+    return GraphExecutorFactoryModule(mod, params)
+
+
+def optimize(mod, target=None, params=None):
+    """The program as it would be compiled, after the passes that need no target, and the parameters."""
+    from .transform import InferType
+
+    if params:
+        mod = mod.clone()
+        mod["main"] = bind_params_by_name(mod["main"], params)
+    return InferType()(mod), dict(params or {})

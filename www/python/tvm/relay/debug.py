@@ -1,0 +1,1 @@
+"""Debugging: there is no debugger to stop in."""

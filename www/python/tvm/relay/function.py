@@ -1,0 +1,3 @@
+"""Functions."""
+
+from .expr import Function  # noqa: F401

@@ -1,0 +1,62 @@
+"""What is registered about operators."""
+
+from ...ir.op import Op, register_op_attr
+
+
+class OpPattern:
+    """How an operator can be fused."""
+
+    ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, OUT_ELEMWISE_FUSABLE, TUPLE, OPAQUE = 0, 1, 2, 3, 4, 7, 8
+
+
+class OpStrategy:
+    """Ways to compile an operator; nothing is compiled here."""
+
+    def add_implementation(self, compute, schedule, name="default", plevel=10):
+        """Takes a way."""
+
+
+def get(op_name):
+    """The operator of a name."""
+    return Op.get(op_name)
+
+
+def register(op_name, describe=""):
+    """Operators of one's own have no type relation here."""
+    raise NotImplementedError(f"the operator {op_name} cannot be added: operators are the engine's")
+
+
+def _registers(key):
+    def register(op_name, value=None, level=10):
+        return register_op_attr(op_name, key, value, level)
+
+    register.__doc__ = f"Registers `{key}` of an operator; without a value, as a decorator."
+    return register
+
+
+register_alter_op_layout = _registers("FTVMAlterOpLayout")
+register_convert_op_layout = _registers("FTVMConvertOpLayout")
+register_compute = _registers("FTVMCompute")
+register_legalize = _registers("FTVMLegalize")
+register_pattern = _registers("TOpPattern")
+register_strategy = _registers("FTVMStrategy")
+register_gradient = _registers("FPrimalGradient")
+register_fake_quantization_to_integer = _registers("FTVMFakeQuantizationToInteger")
+register_optional_fake_quantization_to_integer = _registers("FTVMOptionalFakeQuantizationToInteger")
+register_mixed_precision_conversion = _registers("FTVMMixedPrecisionConversionType")
+register_shape_func = _registers("FShapeFunc")
+register_external_compiler = _registers("FTVMExternalCompiler")
+
+
+def register_injective_schedule(op_name, level=10):
+    """Schedules are not used here."""
+
+
+register_reduce_schedule = register_broadcast_schedule = register_injective_schedule
+
+
+def debug(expr, debug_func=None):
+    """A call that passes its operand on."""
+    from . import _make
+
+    return _make.call("debug", [expr], {})

@@ -1,0 +1,3 @@
+"""Operators over quantized tensors."""
+
+from . import op

@@ -1,0 +1,302 @@
+"""Passes over programs of Relay."""
+
+import sys
+
+from ..._catalogue import passes
+from ...ir.expr import GlobalVar
+from ...ir.module import IRModule
+from ...ir.transform import (
+    Pass,
+    PassContext,
+    PassInfo,
+    PyModulePass,
+    UserPass,
+    call_text,
+    decorator,
+    make_factory,
+)
+from .. import _walk
+from ..expr import Call, Function
+
+
+def _fill():
+    here = sys.modules[__name__]
+    for name, item in passes("relay").items():
+        if "." not in name:
+            setattr(here, name, make_factory(name, item, "relay"))
+
+
+_fill()
+FlattenAtrousConv, FoldExplicitPadding = FlattenAtrousConv, FoldExplicitPadding  # noqa: F821
+
+
+class FunctionPass(Pass):
+    """A pass over the functions of Relay."""
+
+
+class PyFunctionPass(PyModulePass, FunctionPass):
+    """A pass of the user's over functions."""
+
+    def _apply(self, mod):
+        made = mod.clone()
+        changed = False
+        for var, func in mod.functions.items():
+            if isinstance(func, Function) and not func.attrs.get("SkipOptimization") and not func.attrs.get("Compiler"):
+                new = self._function(func, made, PassContext.current())
+                if not isinstance(new, Function):
+                    raise TypeError(f"a function pass must return a function, not {type(new).__name__}")
+                changed |= new is not func
+                made[var] = new
+        return InferType()(made) if changed else mod  # noqa: F821
+
+
+def function_pass(pass_func=None, opt_level=None, name=None, required=None):
+    """Makes a pass over functions of a function `(func, mod, ctx)` or of a class with `transform_function`."""
+    return decorator(
+        pass_func, opt_level, name, required, False, PyFunctionPass, "transform_function", "function pass"
+    )
+
+
+def build_config(opt_level=2, required_pass=None, disabled_pass=None, trace=None):
+    """The context of passes, under its old name."""
+    return PassContext(opt_level, required_pass, disabled_pass)
+
+
+def _on_expr(expr, pass_):
+    """An expression after a pass over the module that it makes."""
+    entry = pass_(IRModule.from_expr(expr))["main"]
+    return entry if isinstance(expr, Function) else entry.body
+
+
+def InferTypeLocal(expr):
+    """The type of an expression."""
+    from ..build_module import infer
+
+    return infer(expr).checked_type
+
+
+def FoldConstantExpr(expr, mod, fold_qnn=False):
+    """An expression with what is constant computed."""
+    return _on_expr(expr, FoldConstant(fold_qnn))  # noqa: F821
+
+
+def ToANormalFormExpr(e):
+    """An expression in A-normal form."""
+    return _on_expr(e, ToANormalForm())  # noqa: F821
+
+
+def gradient(expr, mod=None, mode="higher_order"):
+    """A function that computes the value of another and its derivative by each parameter. Both modes give what
+    `FirstOrderGradient` makes: the same values and types, without the cells that TVM's mode `higher_order` leaves in."""
+    if mode not in ("higher_order", "first_order"):
+        raise Exception("unknown mode")
+    made = IRModule.from_expr(expr) if mod is None else mod.clone()
+    if mod is not None and isinstance(expr, Function):
+        made["main"] = expr
+    made = FirstOrderGradient()(InferType()(made))  # noqa: F821
+    return made["main"]
+
+
+_ORIGINAL = {"FirstOrderGradient": "FirstOrderGradient"}
+
+
+def MergeComposite(pattern_table):
+    """Groups that look like patterns become functions: `(name, pattern)` or `(name, pattern, check)` in their order."""
+    from ..dataflow_pattern import partition
+
+    rows = [(*row, None)[:3] if len(row) == 2 else row for row in pattern_table]
+
+    def merge(mod, ctx):
+        made = mod.clone()
+        for var, func in mod.functions.items():
+            if not isinstance(func, Function) or func.attrs.get("Compiler"):
+                continue
+            for name, pattern, check in rows:
+                made[var] = func = partition(pattern, func, {"Composite": name}, check or (lambda found: True))
+                made = InferType()(made)  # noqa: F821
+                func = made[var]
+        return made
+
+    return PyModulePass(merge, PassInfo(0, "MergeComposite"))
+
+
+def RemoveUnusedFunctions(entry_functions=None):
+    """Keeps functions that some functions need."""
+    from ...ir.transform import BuiltInPass
+
+    names = list(entry_functions) if entry_functions else ["main"]
+    return BuiltInPass(call_text("RemoveUnusedFunctions", {"entry_functions": names}), False, "relay")
+
+
+def EliminateCommonSubexpr(fskip=None):
+    """Computes equal expressions once; `fskip` says of which calls that is not done."""
+    from ...ir.transform import BuiltInPass
+
+    if fskip is None:
+        return BuiltInPass("EliminateCommonSubexpr()", False, "relay")
+
+    def eliminate(mod, ctx):
+        made = mod.clone()
+        for var, func in mod.functions.items():
+            if isinstance(func, Function):
+                made[var] = _common(func, fskip)
+        return InferType()(made)  # noqa: F821
+
+    return PyModulePass(eliminate, PassInfo(3, "EliminateCommonSubexpr", ["InferType"]))
+
+
+def _common(func, fskip):
+    from ...ir.base import structural_equal
+    from ..expr_functor import ExprMutator
+
+    class Eliminate(ExprMutator):
+        """Keeps the first of equal calls."""
+
+        def __init__(self):
+            super().__init__()
+            self.known = {}
+
+        def visit_call(self, call):
+            new = super().visit_call(call)
+            if fskip(new):
+                return new
+            key = (new.op, tuple(id(arg) for arg in new.args))
+            for other in self.known.setdefault(key, []):
+                same = other.attrs is new.attrs or (other.attrs and new.attrs and other.attrs == new.attrs)
+                if same or structural_equal(other, new):
+                    return other
+            self.known[key].append(new)
+            return new
+
+    return Eliminate().visit(func)
+
+
+def Legalize(legalize_map_attr_name="FTVMLegalize"):
+    """Asks what was registered for operators (`register_legalize`) for other expressions in place of their calls."""
+
+    def legalize(mod, ctx):
+        return _replace_calls(mod, legalize_map_attr_name)
+
+    return PyModulePass(legalize, PassInfo(1, "Legalize", ["InferType"]))
+
+
+def _replace_calls(mod, key):
+    from ...ir.op import Op
+    from ..expr_functor import MixedModeMutator
+
+    class Replace(MixedModeMutator):
+        """Calls what is registered."""
+
+        def rewrite_call(self, call, new_call):
+            rule = call.op.get_attr(key) if isinstance(call.op, Op) else None
+            if not callable(rule):
+                return new_call
+            made = rule(new_call.attrs, new_call.args, [*(arg.checked_type for arg in call.args), call.checked_type])
+            return new_call if made is None else made
+
+    made = InferType()(mod).clone()  # noqa: F821
+    for var, func in list(made.functions.items()):
+        if isinstance(func, Function) and not func.attrs.get("Compiler"):
+            made[var] = Replace().visit(func)
+    return InferType()(made)  # noqa: F821
+
+
+def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter=""):
+    """Functions in place that have a name and a compiler become functions of the module."""
+
+    def outline(mod, ctx):
+        made = mod.clone()
+        for var, func in mod.functions.items():
+            if isinstance(func, Function):
+                made[var] = _outline(made, func, compiler_filter)
+        return InferType()(made)  # noqa: F821
+
+    return PyModulePass(outline, PassInfo(0, "OutlineCompilerFunctionsWithExistingGlobalSymbols"))
+
+
+def _outline(mod, func, compiler):
+    from ..expr_functor import ExprMutator
+
+    class Outline(ExprMutator):
+        """Moves functions out."""
+
+        def visit_call(self, call):
+            new = super().visit_call(call)
+            inner = new.op
+            if isinstance(inner, Function) and _compiled_by(inner, compiler) and inner.attrs.get("global_symbol"):
+                var = GlobalVar(inner.attrs["global_symbol"])
+                mod[var] = inner
+                return Call(var, new.args)
+            return new
+
+    return _walk.rebuild(func, [*func.params, Outline().visit(func.body)])
+
+
+def _compiled_by(func, compiler):
+    name = func.attrs.get("Compiler")
+    return name is not None and (not compiler or name == compiler)
+
+
+def MarkCompilerFunctionsAsExtern(compiler_filter=""):
+    """Functions with a compiler of their own are marked as defined elsewhere."""
+
+    def mark(mod, ctx):
+        made = mod.clone()
+        for var, func in mod.functions.items():
+            if isinstance(func, Function) and _compiled_by(func, compiler_filter):
+                kept = {key: value for key, value in func.attrs.items() if key in ("global_symbol", "Compiler")}
+                made[var] = func.with_attrs({**kept, "Extern": 1})
+        return made
+
+    return PyModulePass(mark, PassInfo(0, "MarkCompilerFunctionsAsExtern"))
+
+
+def InlineCompilerFunctionsBoundTo(global_vars):
+    """Functions with a compiler are put where they are called."""
+    names = {var.name_hint for var in global_vars}
+
+    def inline(mod, ctx):
+        from ..expr_functor import ExprMutator
+
+        chosen = {var.name_hint: func for var, func in mod.functions.items() if var.name_hint in names}
+
+        class Inline(ExprMutator):
+            """Puts bodies in place of calls."""
+
+            def visit_call(self, call):
+                new = super().visit_call(call)
+                name = getattr(new.op, "name_hint", None) if isinstance(new.op, GlobalVar) else None
+                func = chosen.get(name)
+                if func is None:
+                    return new
+                from ..expr_functor import substitute
+
+                return substitute(func.body, dict(zip(func.params, new.args)))
+
+        made = mod.clone()
+        for var, func in mod.functions.items():
+            if var.name_hint in chosen:
+                del made[var]
+            else:
+                made[var] = Inline().visit(func)
+        return InferType()(made)  # noqa: F821
+
+    return PyModulePass(inline, PassInfo(0, "InlineCompilerFunctionsBoundTo"))
+
+
+def _not_here(name):
+    def factory(*args, **kwargs):
+        raise NotImplementedError(f"{name} is not among the passes that are here")
+
+    factory.__name__ = name
+    factory.__doc__ = "Not here."
+    return factory
+
+
+for _name in (
+    "AlterOpLayout PlanDevices Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse "
+    "Conv2dToSparse2 SimplifyFCTranspose CollagePartition FlexibleShapeDispatch LabelOps"
+).split():
+    if _name not in globals():
+        globals()[_name] = _not_here(_name)
+_ = (UserPass, passes)

@@ -1,0 +1,249 @@
+"""Types of Relay, by TVM 0.19's field names."""
+
+from .. import _engine
+from .._node import NONE, PRIM, TYPE, TYPEVAR, get, lazy, makers, name_of, row
+from .._values import Array, DataType
+from ..ir import type as _type
+from ..ir.base import Node
+from ..ir.type import TupleType as _TupleType
+from ..ir.type import Type
+from ..tirx.expr import AnyExtent as Any
+from ..tirx.expr import IntImm, convert
+
+
+class TypeKind:
+    """Kinds of types."""
+
+    Type, ShapeVar, BaseType, Shape, Constraint, AdtHandle, TypeData = 0, 1, 2, 1, 4, 5, 6
+
+
+class RelayType(Type):
+    """What types of Relay have in common."""
+
+    _is_relay = True
+
+    def __call__(self, *args):
+        return TypeCall(self, args)
+
+
+def _extent(value):
+    return IntImm("int32", value) if isinstance(value, int) else convert(value)
+
+
+class TensorType(RelayType):
+    """A tensor with a shape and an element type."""
+
+    def __init__(self, shape, dtype="float32"):
+        self.shape = Array(_extent(extent) for extent in shape)
+        self.dtype = DataType(dtype)
+
+    ndim = property(lambda self: len(self.shape))
+
+    @property
+    def concrete_shape(self):
+        """Extents as numbers."""
+        return tuple(int(extent) for extent in self.shape)
+
+    def _row_t(self, w):
+        w.number(0)
+        w.text(self.dtype)
+        for extent in self.shape:
+            w.refer(PRIM, extent)
+
+
+class TupleType(RelayType, _TupleType):
+    """Values of several types."""
+
+    def __init__(self, fields, span=None):
+        self.fields = Array(fields)
+        self.span = span
+
+
+class FuncType(RelayType):
+    """What can be called with arguments of some types."""
+
+    def __init__(self, arg_types, ret_type, type_params=None, type_constraints=None):
+        self.arg_types = Array(arg_types)
+        self.ret_type = ret_type
+        self.type_params = Array(type_params or ())
+        self.type_constraints = Array(type_constraints or ())
+
+    def _row_t(self, w):
+        w.number(2)
+        w.refer(TYPE, self.ret_type)
+        w.number(len(self.arg_types))
+        for arg in self.arg_types:
+            w.refer(TYPE, arg)
+        for param in self.type_params:
+            w.refer(TYPEVAR, param)
+
+
+class RefType(RelayType):
+    """A cell that holds a value."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def _row_t(self, w):
+        w.number(3)
+        w.refer(TYPE, self.value)
+
+
+class TypeVar(RelayType):
+    """A variable that stands for a type."""
+
+    def __init__(self, name_hint, kind=TypeKind.Type):
+        self.name_hint = str(name_hint)
+        self.kind = kind
+
+    def _row_v(self, w):
+        w.text(self.name_hint)
+
+    def _row_t(self, w):
+        w.number(4)
+        w.refer(TYPEVAR, self)
+
+
+class GlobalTypeVar(RelayType):
+    """The name of a type definition."""
+
+    def __init__(self, name_hint, kind=TypeKind.AdtHandle):
+        self.name_hint = str(name_hint)
+        self.kind = kind
+
+    def __eq__(self, other):
+        return self is other or (isinstance(other, GlobalTypeVar) and self.name_hint == other.name_hint)
+
+    def __hash__(self):
+        return hash(self.name_hint)
+
+    def _row_t(self, w):
+        w.number(5)
+        w.text(self.name_hint)
+
+
+class TypeCall(RelayType):
+    """A type definition with its parameters given."""
+
+    def __init__(self, func, args):
+        self.func = func
+        self.args = Array(args)
+
+    def _row_t(self, w):
+        w.number(6)
+        w.refer(TYPE, self.func)
+        for arg in self.args:
+            w.refer(TYPE, arg)
+
+
+class IncompleteType(RelayType):
+    """A type that has to be inferred."""
+
+    def __init__(self, kind=TypeKind.Type):
+        self.kind = kind
+
+    def _row_t(self, w):
+        w.number(7)
+        w.number(0)
+
+
+class TypeConstraint(RelayType):
+    """The base class of conditions on types."""
+
+
+class TypeRelation(TypeConstraint):
+    """A relation between types of arguments and result."""
+
+    def __init__(self, func, args, num_inputs, attrs):
+        self.func = func
+        self.args = Array(args)
+        self.num_inputs = num_inputs
+        self.attrs = attrs
+
+    def _structural(self):
+        return [list(self.args), self.num_inputs]
+
+
+def scalar_type(dtype):
+    """The type of a tensor without axes."""
+    return TensorType((), dtype)
+
+
+def type_has_any(ty):
+    """True if an extent of the type is not known."""
+    found = []
+
+    def look(ty):
+        if isinstance(ty, TensorType):
+            found.extend(extent for extent in ty.shape if isinstance(extent, Any))
+        for part in getattr(ty, "fields", ()):
+            look(part)
+
+    look(ty)
+    return bool(found)
+
+
+is_dynamic = type_has_any
+
+
+# ---- from the engine ----
+
+
+def _load(ty):
+    _engine.dialect(False)
+    words = row(TYPE, ty._t)
+    fields = ty.__dict__
+    match words[0]:
+        case 0:
+            fields["dtype"] = DataType(name_of(words[1]))
+            fields["shape"] = Array(get(PRIM, item) for item in words[2:])
+        case 1:
+            fields["fields"] = Array(get(TYPE, item) for item in words[1:])
+        case 2:
+            end = 3 + words[2]
+            fields["ret_type"] = get(TYPE, words[1])
+            fields["arg_types"] = Array(get(TYPE, item) for item in words[3:end])
+            fields["type_params"] = Array(get(TYPEVAR, item) for item in words[end:])
+            fields["type_constraints"] = Array()
+        case 3:
+            fields["value"] = get(TYPE, words[1])
+        case 5:
+            fields["name_hint"] = name_of(words[1])
+            fields["kind"] = TypeKind.AdtHandle
+        case 6:
+            fields["func"] = get(TYPE, words[1])
+            fields["args"] = Array(get(TYPE, item) for item in words[2:])
+        case 7:
+            fields["kind"] = TypeKind.Type
+
+
+def _maker(cls):
+    return lambda number, words: lazy(cls, TYPE, number, _load)
+
+
+def _type_var(number, words):
+    var = get(TYPEVAR, words[1])
+    var.__dict__.setdefault("_t", number)
+    return var
+
+
+def _make_type_var(number, words):
+    var = TypeVar(name_of(words[0]))
+    var.__dict__["_v"] = number
+    return var
+
+
+_type.relay_types.update(
+    {
+        0: _maker(TensorType),
+        1: _maker(TupleType),
+        2: _maker(FuncType),
+        3: _maker(RefType),
+        4: _type_var,
+        5: _maker(GlobalTypeVar),
+        6: _maker(TypeCall),
+        7: _maker(IncompleteType),
+    }
+)
+makers[TYPEVAR] = _make_type_var
+_ = (NONE, Node)
