@@ -25,7 +25,7 @@ export function createChecks({
   state(): State;
   steps(): readonly Step[];
   spawn(): WorkerLike;
-  spawnSandbox(): WorkerLike;
+  spawnSandbox(script: string): WorkerLike;
 }) {
   const [running, setRunning] = createSignal(false);
   const [found, setFound] = createSignal<ReadonlyMap<string, Checked>>(new Map());
@@ -50,7 +50,7 @@ export function createChecks({
       step.before === step.after ? [] : [{ id: step.id, index }],
     );
     const { document } = toSend(state());
-    const engine = asideEngine(document.script ? spawnSandbox : spawn);
+    const engine = asideEngine(document.script ? () => spawnSandbox(document.script) : spawn);
     client = engine;
     setLeft(changed.length);
     const run = await engine.ask({ type: "run", document });
