@@ -56,7 +56,9 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
     setSmall(null);
     setSaid("Running…");
     setBusy(true);
-    const engine = asideEngine(document.script ? () => app.spawnSandbox(document.script) : app.spawn);
+    const engine = asideEngine(
+      document.script ? () => app.spawnSandbox(document.script) : app.spawn,
+    );
     client = engine;
     const run = await engine.ask({ type: "run", document });
     if (mine !== turn) return null;
