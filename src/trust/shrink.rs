@@ -32,8 +32,8 @@ pub fn map_numbers(text: &str, map: &mut dyn FnMut(i64) -> i64) -> String {
     while let Some(c) = rest.chars().next() {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let follows = rest[digits..].chars().next().unwrap_or(' ');
-        let alone =
-            !(before.is_alphanumeric() || "_.%@\"-".contains(before)) && !(follows.is_alphanumeric() || "_.".contains(follows));
+        let part_of_word = before.is_alphanumeric() || follows.is_alphanumeric();
+        let alone = !(part_of_word || "_.%@\"-".contains(before) || "_.".contains(follows));
         if digits > 0 && digits < 10 && alone && !quoted {
             out += &rest[..digits].parse().map_or(0, &mut *map).to_string();
         } else if digits == 0 {

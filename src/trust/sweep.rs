@@ -50,8 +50,11 @@ fn lists(session: &Session) -> Vec<(String, String, i64)> {
 /// A made-up program by its number: Relay, Relax and TIR in turn.
 pub fn made_up(seed: u64) -> String {
     match seed % 3 {
-        0 => relay::program(seed, relay::Shape { smooth: seed % 2 == 0, pure: seed % 4 < 2, first_order: seed % 5 == 0 }),
-        1 => relax::program(seed, seed % 2 == 0),
+        0 => relay::program(
+            seed,
+            relay::Shape { smooth: seed.is_multiple_of(2), pure: seed % 4 < 2, first_order: seed.is_multiple_of(5) },
+        ),
+        1 => relax::program(seed, seed.is_multiple_of(2)),
         _ => tir::program(seed),
     }
 }

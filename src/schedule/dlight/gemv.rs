@@ -162,13 +162,12 @@ pub(super) fn split_space(sch: &mut Sch<'_, '_>, loops: &[LoopRef], ts: i64, til
     Ok((sch.fuse(&[outer, inner])?, tile))
 }
 
-/// Binds threads to what follows a product.
+/// Binds threads to the epilogue of a product. `bx` is the loop over blocks of threads and the number of loops down to it.
 pub(super) fn finish(
     sch: &mut Sch<'_, '_>,
     block: BlockRef,
     epilogue: BlockRef,
-    bx: LoopRef,
-    outer: usize,
+    (bx, outer): (LoopRef, usize),
     threads: Threads,
     broadcast: (i64, &str),
     tile: i64,
@@ -288,7 +287,7 @@ fn inner(
     sch.bind(tr_loop, threads.over_reduction())?;
     close(sch, rf, rf2, loaded, 3, shape.unroll)?;
     if let Some(epilogue) = epilogue {
-        finish(sch, block, epilogue, bx, 1, threads, (tr, "threadIdx.x"), 1)?;
+        finish(sch, block, epilogue, (bx, 1), threads, (tr, "threadIdx.x"), 1)?;
     }
     Ok(true)
 }

@@ -206,7 +206,7 @@ fn inner(
     sch.bind(tr_loop, threads.over_reduction())?;
     close(sch, rf, rf2, loaded, 4, shape.unroll)?;
     match sch.state.get_neighbours(block, true)?.first().copied() {
-        Some(epilogue) => finish(sch, block, epilogue, bx, 3, threads, (ts, threads.over_space()), 2),
+        Some(epilogue) => finish(sch, block, epilogue, (bx, 3), threads, (ts, threads.over_space()), 2),
         None => Ok(()),
     }
 }

@@ -94,7 +94,8 @@ impl Writer<'_> {
                         AttrNode::Prim(prim)
                     }
                     1 => {
-                        (self.word()?, self.word()?);
+                        self.word()?;
+                        self.word()?;
                         AttrNode::Nothing
                     }
                     _ => AttrNode::Thread { var: self.symbol()?, tag: self.name()? },
