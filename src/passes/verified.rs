@@ -20,6 +20,8 @@ const AS_IN_TVM: &[(&str, &str)] = &[
     ("s_tir.LowerOpaqueBlock", "undefined variable"),
     // Attributes of a fragment stand around its allocation.
     ("s_tir.InferFragment", "no longer in-scope"),
+    // The call that exchanges values names loops over threads, which stand outside of its block.
+    ("s_tir.LowerCrossThreadReduction", "is defined outside of any block"),
     // The reader writes the two arguments of a barrier that are left out.
     ("s_tir.LowerThreadAllreduce", "tvm_storage_sync"),
     ("s_tir.ThreadSync", "tvm_storage_sync"),
