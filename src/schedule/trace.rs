@@ -96,6 +96,16 @@ impl Tracer {
         found
     }
 
+    /// The number of results that a name stands for: -1 for one loop or block, -2 for a number.
+    pub fn count(&self, name: &str) -> i32 {
+        match self.names.get(name) {
+            Some(Value::List(items)) => items.len() as i32,
+            Some(Value::Int(_)) => -2,
+            Some(_) => -1,
+            None => 0,
+        }
+    }
+
     /// Whether a name stands for anything.
     pub fn knows(&self, name: &str) -> bool {
         self.names.contains_key(name)

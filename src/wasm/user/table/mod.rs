@@ -6,9 +6,11 @@
 
 mod ask;
 mod read;
+mod schedule;
 mod write;
 
 pub use ask::*;
+pub use schedule::*;
 
 use super::{Js, MAX_NODES, Words, error, with};
 use crate::ir::{Dialect, Id, Store};

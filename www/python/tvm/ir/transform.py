@@ -254,7 +254,24 @@ def run(pass_, mod):
     return IRModule._of_words(new, mod)
 
 
+_asks = {}
+
+
+def ask_key(function):
+    """A number by which the engine asks a function back."""
+    key = max(_asks, default=0) + 1
+    _asks[key] = function
+    return key
+
+
+def forget_ask(key):
+    """The function is not asked any more."""
+    _asks.pop(key, None)
+
+
 def _on_call(what, index, words, info):
+    if what == "ask":
+        return _asks[int(info)](index, words)
     if what == "module":
         mod = IRModule._of_words(words)
         new = _user_passes[index]._apply(mod)

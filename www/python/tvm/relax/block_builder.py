@@ -1,5 +1,7 @@
 """The builder of functions: bindings are emitted one after the other, each with its type."""
 
+import re
+
 from .. import _engine
 from .._node import ATTRS, BLOCK, EXPR, NONE, TYPE, get, know, number, numbers
 from .._values import DictAttrs
@@ -351,6 +353,8 @@ def _error_of(message):
     lower = message.lower()
     if "check failed" in lower or "internalerror" in lower:
         return InternalError(message)
+    if re.search(r"requires (its )?input .* to be|to have the same dtype|must be a (Tensor|Shape)|expects? .* to be a Tensor", message):
+        return TypeError(message)
     _ = TVMError
     return ValueError(message)
 

@@ -90,7 +90,13 @@ class ShapeExpr(Expr):
         self.values = dims_of(values)
 
     def _get_type(self):
-        return self.__dict__.get("_ty") or ShapeType(self.values)
+        ty = self.__dict__.get("_ty")
+        if ty is None:
+            values = self.values
+            ty = self.__dict__.get("_ty")
+            if ty is None:
+                ty = self.__dict__["_ty"] = ShapeType(values)
+        return ty
 
     ty = property(_get_type, Expr._set_type)
 
@@ -249,6 +255,11 @@ class ExternFunc(BaseFunc):
     def _row_e(self, w):
         _head(w, 20, self)
         w.text(self.global_symbol)
+
+
+def _update_type(expr, ty):
+    """Sets the type of an expression."""
+    expr.ty = ty
 
 
 def extern(name, ty=None, span=None):

@@ -136,6 +136,16 @@ class _Fold(ast.NodeTransformer):
                 return found
         return self.generic_visit(node)
 
+    def visit_Name(self, node):
+        if isinstance(node.ctx, ast.Load) and node.id in self.names and node.id not in self.bound:
+            value = self.names[node.id]
+            if value is None or isinstance(value, (tuple, list, bool)):
+                literal = _literal_node(value)
+                if literal is not None:
+                    self.changed = True
+                    return ast.copy_location(literal, node)
+        return node
+
     visit_Subscript = visit_Attribute = visit_IfExp = visit_JoinedStr = visit_BinOp = visit_ListComp = visit_Compare = _fold
 
     def visit_FunctionDef(self, node):
@@ -280,11 +290,11 @@ def in_class(depth):
     for line in lines[first : first + 20]:
         if line.strip().startswith("class "):
             break
-        if "ir_module" in line:
+        if "ir_module" in line or "rewriter" in line:
             return True
     for line in reversed(lines[max(0, first - 10) : first]):
         if line.strip().startswith("@"):
-            if "ir_module" in line:
+            if "ir_module" in line or "rewriter" in line:
                 return True
         else:
             break

@@ -1,5 +1,7 @@
 """`R`: programs of Relax."""
 
+import builtins
+
 from ._names import Word, function_decorator
 
 
@@ -30,11 +32,11 @@ def Tensor(shape=None, dtype=None, vdevice=None, ndim=-1):
     """The type of a tensor."""
     from ..ir.type import TensorType
 
-    if isinstance(shape, (list, tuple)) and any(isinstance(item, str) for item in shape):
+    if isinstance(shape, (list, builtins.tuple)) and any(isinstance(item, builtins.str) for item in shape):
         from ..tirx import Var
 
-        shape = [Var(item, "int64") if isinstance(item, str) else item for item in shape]
-    if isinstance(shape, str) and dtype is None:
+        shape = [Var(item, "int64") if isinstance(item, builtins.str) else item for item in shape]
+    if isinstance(shape, builtins.str) and dtype is None:
         shape, dtype = None, shape
     return TensorType(shape, dtype, vdevice, ndim)
 
@@ -43,7 +45,7 @@ def Tuple(*fields):
     """The type of a tuple."""
     from ..ir.type import TupleType
 
-    if len(fields) == 1 and isinstance(fields[0], (list, tuple)):
+    if len(fields) == 1 and isinstance(fields[0], (list, builtins.tuple)):
         fields = fields[0]
     return TupleType([field() if callable(field) else field for field in fields])
 

@@ -124,16 +124,17 @@ def _problems(obj):
     return [text_of(item) for item in _ask(10, int(alone), *mod._words())]
 
 
-def well_formed(obj, check_ty=True, *, check_struct_info=True):
+def check_well_formed(obj, check_ty=True, *, check_struct_info=True):
     """True if a module or function is a program."""
     return not _problems(obj)
 
 
-def check_well_formed(obj, check_ty=True, *, check_struct_info=True):
-    """Raises ValueError unless a module or function is a program."""
+def well_formed(obj, check_ty=True, *, check_struct_info=True):
+    """Raises ValueError unless a module or function is a program; then True."""
     found = _problems(obj)
     if found:
         raise ValueError(f"This IR is not well formed: {found[0]}")
+    return True
 
 
 def get_static_type(ty):
@@ -215,6 +216,10 @@ def remove_all_unused(func):
     from ..transform import DeadCodeElimination
 
     name = "main"
+    from ..expr import Function, SeqExpr
+
+    if isinstance(func, SeqExpr):
+        return remove_all_unused(Function(free_vars(func), func)).body
     mod = DeadCodeElimination([name])(IRModule({GlobalVar(name): func}))
     return mod[name]
 

@@ -1,0 +1,1 @@
+"""Helpers around passes of Relax."""

@@ -1,0 +1,1 @@
+"""Reference results are not computed here."""
