@@ -47,7 +47,17 @@ _ROOT = os.path.commonpath([os.path.dirname(path) for _, path in _given["files"]
 os.chdir(_ROOT)
 _record = _Record()
 _args = [path for _, path in _given["files"]]
-_args += ["-q", "-p", "no:cacheprovider", "--rootdir", _ROOT, "--tb", "short", "--import-mode", "prepend"]
+_args += [
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "--rootdir",
+    _ROOT,
+    "--tb",
+    "short",
+    "--import-mode",
+    "prepend",
+]
 _args += ["-p", "no:faulthandler", "-W", "ignore"]
 if _given["filter"]:
     _args += ["-k", _given["filter"]]

@@ -47,7 +47,14 @@ class DataTypeCode:
 
     INT, UINT, FLOAT, HANDLE, BFLOAT, BOOL = 0, 1, 2, 3, 4, 6
     Float8E3M4, Float8E4M3, Float8E4M3B11FNUZ, Float8E4M3FN, Float8E4M3FNUZ = 7, 8, 9, 10, 11
-    Float8E5M2, Float8E5M2FNUZ, Float8E8M0FNU, Float6E2M3FN, Float6E3M2FN, Float4E2M1FN = 12, 13, 14, 15, 16, 17
+    Float8E5M2, Float8E5M2FNUZ, Float8E8M0FNU, Float6E2M3FN, Float6E3M2FN, Float4E2M1FN = (
+        12,
+        13,
+        14,
+        15,
+        16,
+        17,
+    )
 
 
 _SMALL = {
@@ -78,7 +85,9 @@ class DataType(str):
         return str.__new__(cls, {"": "void", "bool_": "bool"}.get(text, text))
 
     def _parts(self):
-        base, _, lanes = self.partition("x") if not self.startswith("custom") else (str(self), "", "")
+        base, _, lanes = (
+            self.partition("x") if not self.startswith("custom") else (str(self), "", "")
+        )
         if base in _SMALL:
             code, bits = _SMALL[base]
             return code, bits, int(lanes or 1)
@@ -118,7 +127,9 @@ class Attrs(Object):
         try:
             return self.__dict__["_fields"][name]
         except KeyError:
-            raise AttributeError(f"{self.__dict__['_key']} object has no attribute {name}") from None
+            raise AttributeError(
+                f"{self.__dict__['_key']} object has no attribute {name}"
+            ) from None
 
     def __getitem__(self, name):
         fields = self._fields

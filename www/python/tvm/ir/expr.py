@@ -58,13 +58,17 @@ class Expr(Node):
     def _set_type(self, ty):
         self.__dict__["_ty"] = None if ty is MISSING else ty
 
-    ty = property(_get_type, _set_type, doc="The type; missing until the builder or a pass has inferred it.")
+    ty = property(
+        _get_type, _set_type, doc="The type; missing until the builder or a pass has inferred it."
+    )
 
     @property
     def struct_info(self):
         """The type, as Relax called it before."""
         if self.ty is MISSING:
-            raise ValueError(f"The struct_info is not populated, check if you have normalized the expr: {self}")
+            raise ValueError(
+                f"The struct_info is not populated, check if you have normalized the expr: {self}"
+            )
         return self.ty
 
     struct_info_ = property(lambda self: None if self.ty is MISSING else self.ty, _set_type)
@@ -101,7 +105,12 @@ class Expr(Node):
             if operation is None:
                 return NotImplemented
             return operation(other, self) if swap else operation(self, other)
-        name = {"sub": "subtract", "mul": "multiply", "div": "divide", "floordiv": "floor_divide"}.get(name, name)
+        name = {
+            "sub": "subtract",
+            "mul": "multiply",
+            "div": "divide",
+            "floordiv": "floor_divide",
+        }.get(name, name)
         if isinstance(other, Expr):
             return self._tensor(name, other, self) if swap else self._tensor(name, self, other)
         if isinstance(other, (int, float)):
@@ -326,7 +335,9 @@ def _head(w, kind, expr):
 class Var(Expr):
     """A variable. One that holds a scalar may stand in shapes and tensor programs."""
 
-    def __init__(self, name=None, ty=None, span=None, *, name_hint=None, dtype=None, struct_info=None):
+    def __init__(
+        self, name=None, ty=None, span=None, *, name_hint=None, dtype=None, struct_info=None
+    ):
         name = name_hint if name is None else name
         if not isinstance(name, str):
             raise TypeError("name must be a str")
@@ -472,7 +483,9 @@ class TupleGetItem(Expr):
         ty = tuple_value.ty
         if isinstance(ty, TupleType):
             if not 0 <= self.index < len(ty.fields):
-                raise ValueError(f"Index out of bounds: Tuple {tuple_value} is of size {len(ty.fields)}, and cannot be accessed with index {index}")
+                raise ValueError(
+                    f"Index out of bounds: Tuple {tuple_value} is of size {len(ty.fields)}, and cannot be accessed with index {index}"
+                )
             self._ty = ty.fields[self.index]
 
     tuple = property(lambda self: self.tuple_value)
@@ -530,7 +543,9 @@ class GenericConst(Constant):
 
     def _direct_e(self):
         data = self.data
-        return _engine.call("user_make_constant", str(data.dtype), _engine.words(data.shape), data.tobytes())
+        return _engine.call(
+            "user_make_constant", str(data.dtype), _engine.words(data.shape), data.tobytes()
+        )
 
 
 class Range(Node):
@@ -557,7 +572,9 @@ class Range(Node):
     def __eq__(self, other):
         from .base import structural_equal
 
-        return isinstance(other, Range) and structural_equal(self._structural(), other._structural())
+        return isinstance(other, Range) and structural_equal(
+            self._structural(), other._structural()
+        )
 
     __hash__ = Node.__hash__
 

@@ -46,7 +46,10 @@ class IRModule(Node):
 
     def functions_items(self):
         """Functions with their variables, by name."""
-        return sorted(((self._vars[name], func) for name, func in self._functions.items()), key=lambda item: item[0].name_hint)
+        return sorted(
+            ((self._vars[name], func) for name, func in self._functions.items()),
+            key=lambda item: item[0].name_hint,
+        )
 
     def items(self):
         """Functions with their variables."""
@@ -68,7 +71,9 @@ class IRModule(Node):
         """The variable of a function."""
         if name not in self._functions:
             candidates = ", ".join(f'"{known}"' for known in self._functions)
-            raise ValueError(f'Cannot find global var "{name}" in the Module\ncandidates are: [{candidates}]')
+            raise ValueError(
+                f'Cannot find global var "{name}" in the Module\ncandidates are: [{candidates}]'
+            )
         return self._vars[name]
 
     def get_global_type_vars(self):
@@ -94,8 +99,12 @@ class IRModule(Node):
         for known, value in self.type_definitions.items():
             if known is var or getattr(known, "name_hint", None) == name:
                 return value
-        raise ValueError(f"There is no definition of {name}") if not isinstance(var, str) else ValueError(
-            f'Cannot find global var "{name}" in the Module\ncandidates are: {list(self._functions)}'
+        raise (
+            ValueError(f"There is no definition of {name}")
+            if not isinstance(var, str)
+            else ValueError(
+                f'Cannot find global var "{name}" in the Module\ncandidates are: {list(self._functions)}'
+            )
         )
 
     def __delitem__(self, var):
@@ -122,7 +131,10 @@ class IRModule(Node):
         if isinstance(other, dict):
             other = IRModule(other)
         for var, func in other.functions.items():
-            self._set(self._vars.get(var.name_hint, var) if var.name_hint in self._functions else var, func)
+            self._set(
+                self._vars.get(var.name_hint, var) if var.name_hint in self._functions else var,
+                func,
+            )
         self.type_definitions.update(other.type_definitions)
         return self
 
@@ -185,7 +197,11 @@ class IRModule(Node):
             from ..relay.expr import module_from_expr
 
             return module_from_expr(expr, functions, type_defs)
-        name = expr.attrs.get("global_symbol") if isinstance(expr, BaseFunc) and expr.attrs is not None else None
+        name = (
+            expr.attrs.get("global_symbol")
+            if isinstance(expr, BaseFunc) and expr.attrs is not None
+            else None
+        )
         made = IRModule({GlobalVar(str(name or "main")): expr}, type_defs)
         for var, func in (functions or {}).items():
             made[var] = func
@@ -241,12 +257,20 @@ class IRModule(Node):
         if things:
             Writer().write(things)
         self.__dict__["_infos"] = infos
-        words = [int(not self._relay), infos._a + 1 if infos else 0, attrs._a + 1 if attrs else 0, len(self._functions)]
+        words = [
+            int(not self._relay),
+            infos._a + 1 if infos else 0,
+            attrs._a + 1 if attrs else 0,
+            len(self._functions),
+        ]
         ids = numbers(EXPR, list(self._functions.values()))
         names = [name_id(name) for name in self._functions]
         for pair in zip(names, ids):
             words.extend(pair)
-        definitions = [(name_id(var.name_hint), number(ADT, data)) for var, data in self.type_definitions.items()]
+        definitions = [
+            (name_id(var.name_hint), number(ADT, data))
+            for var, data in self.type_definitions.items()
+        ]
         words.append(len(definitions))
         for pair in definitions:
             words.extend(pair)

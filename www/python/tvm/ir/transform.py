@@ -38,7 +38,15 @@ _instrument_index = []
 class PassContext(Object):
     """The options that passes run under."""
 
-    def __init__(self, opt_level=2, required_pass=None, disabled_pass=None, instruments=None, config=None, **unused):
+    def __init__(
+        self,
+        opt_level=2,
+        required_pass=None,
+        disabled_pass=None,
+        instruments=None,
+        config=None,
+        **unused,
+    ):
         self.opt_level = opt_level
         self.required_pass = _list(required_pass, "required_pass")
         self.disabled_pass = _list(disabled_pass, "disabled_pass")
@@ -78,8 +86,16 @@ class PassContext(Object):
         known = _scopes.get(scope)
         if known is None:
             known = PassContext.__new__(PassContext)
-            known.opt_level, known.required_pass, known.disabled_pass = int(level), required, disabled
-            known.instruments, known.config, known._scope = [], Map(zip(config[::2], config[1::2])), [scope]
+            known.opt_level, known.required_pass, known.disabled_pass = (
+                int(level),
+                required,
+                disabled,
+            )
+            known.instruments, known.config, known._scope = (
+                [],
+                Map(zip(config[::2], config[1::2])),
+                [scope],
+            )
             _scopes[scope] = known
         return known
 
@@ -99,7 +115,9 @@ def _check_config(config):
             from ..error import InternalError
 
             _ = InternalError
-            raise AttributeError(f"Invalid config option '{key}' candidates are: {', '.join(known)}")
+            raise AttributeError(
+                f"Invalid config option '{key}' candidates are: {', '.join(known)}"
+            )
 
 
 def register_pass_config_key(key, ty):
@@ -368,7 +386,14 @@ def decorator(pass_func, opt_level, name, required, traceable, base, method, wha
 def module_pass(pass_func=None, opt_level=None, name=None, required=None, traceable=False):
     """Makes a pass over modules of a function `(mod, ctx)` or of a class with `transform_module`."""
     return decorator(
-        pass_func, opt_level, name, required, traceable, PyModulePass, "transform_module", "module pass"
+        pass_func,
+        opt_level,
+        name,
+        required,
+        traceable,
+        PyModulePass,
+        "transform_module",
+        "module pass",
     )
 
 
@@ -388,7 +413,11 @@ def ApplyPassToFunction(transform, func_name_regex, error_if_no_function_matches
     import re
 
     def apply(mod, ctx):
-        chosen = {var: func for var, func in mod.functions.items() if re.fullmatch(func_name_regex, var.name_hint)}
+        chosen = {
+            var: func
+            for var, func in mod.functions.items()
+            if re.fullmatch(func_name_regex, var.name_hint)
+        }
         if error_if_no_function_matches_regex and not chosen:
             raise ValueError(f"No function matched regex {func_name_regex}")
         if not chosen:
@@ -422,13 +451,21 @@ def _python(value):
     if isinstance(value, (list, tuple, set, frozenset)):
         return f"[{', '.join(_python(item) for item in value)}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_python(_key(key))}: {_python(item)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_python(_key(key))}: {_python(item)}" for key, item in value.items())
+            + "}"
+        )
     if hasattr(value, "_as_attr"):
         return repr(str(value))
     if hasattr(value, "name_hint"):
         return repr(value.name_hint)
-    if hasattr(value, "item"):
-        return repr(value.item())
+    if hasattr(value, "numpy"):
+        value = value.numpy()
+    if hasattr(value, "tolist"):
+        return _python(value.tolist()).replace("nan", "float('nan')")
+    if hasattr(value, "data") and hasattr(value.data, "numpy"):
+        return _python(value.data)
     if hasattr(value, "value"):
         return repr(value.value)
     return repr(str(value))

@@ -3,7 +3,21 @@
 from numbers import Integral, Real
 
 from .. import _engine
-from .._node import ATTRS, BLOCK, EXPR, NONE, OBJECT, PRIM, TYPE, get, lazy, makers, maybe, name_of, row
+from .._node import (
+    ATTRS,
+    BLOCK,
+    EXPR,
+    NONE,
+    OBJECT,
+    PRIM,
+    TYPE,
+    get,
+    lazy,
+    makers,
+    maybe,
+    name_of,
+    row,
+)
 from .._values import Array, DataType, DictAttrs
 from ..ir import expr as _ir
 from ..ir.base import Node, Span  # noqa: F401
@@ -50,7 +64,10 @@ def dims_of(values):
     """Extents as scalar expressions."""
     if isinstance(values, ShapeExpr):
         return values.values
-    return Array(IntImm("int64", int(value)) if isinstance(value, Integral) else prim_value(value) for value in values)
+    return Array(
+        IntImm("int64", int(value)) if isinstance(value, Integral) else prim_value(value)
+        for value in values
+    )
 
 
 class DataflowVar(Var):
@@ -123,7 +140,9 @@ def make_shape(shape):
     """A shape of a list of extents."""
     if isinstance(shape, (list, tuple)):
         return ShapeExpr(shape)
-    raise TypeError(f"make_shape expects a list or tuple of shape values, but received type {type(shape).__name__}")
+    raise TypeError(
+        f"make_shape expects a list or tuple of shape values, but received type {type(shape).__name__}"
+    )
 
 
 class DataTypeImm(Expr):
@@ -203,7 +222,17 @@ class SeqExpr(Expr):
 class Function(BaseFunc):
     """A function."""
 
-    def __init__(self, params, body, ret_ty=None, is_pure=True, attrs=None, span=None, *, ret_struct_info=None):
+    def __init__(
+        self,
+        params,
+        body,
+        ret_ty=None,
+        is_pure=True,
+        attrs=None,
+        span=None,
+        *,
+        ret_struct_info=None,
+    ):
         self.params = Array(params)
         self.body = _sequence(body)
         self.ret_ty = ret_struct_info if ret_ty is None else ret_ty
@@ -212,7 +241,9 @@ class Function(BaseFunc):
         if self.ret_ty is None:
             self.ret_ty = self.body.ty if self.body is not None and self.body.ty else None
         if all(param.ty for param in self.params):
-            self._ty = FuncType([param.ty for param in self.params], self.ret_ty or AnyType(), self.is_pure)
+            self._ty = FuncType(
+                [param.ty for param in self.params], self.ret_ty or AnyType(), self.is_pure
+            )
 
     ret_struct_info = property(lambda self: self.ret_ty)
 
@@ -286,7 +317,11 @@ def const(value, dtype=None):
 
         array = numpy.array(value)
         dtype = {"float64": "float32", "int64": "int32"}.get(str(array.dtype), str(array.dtype))
-    elif dtype is None and str(getattr(value, "dtype", "")) in ("float64", "int64") and not hasattr(value, "shape"):
+    elif (
+        dtype is None
+        and str(getattr(value, "dtype", "")) in ("float64", "int64")
+        and not hasattr(value, "shape")
+    ):
         dtype = {"float64": "float32", "int64": "int32"}[str(value.dtype)]
     return GenericConst(tensor(value, dtype))
 
@@ -313,7 +348,9 @@ def _load(expr):
         fields["_ty"] = get(TYPE, words[1])
     match words[0]:
         case 9:
-            fields["cond"], fields["true_branch"], fields["false_branch"] = (get(EXPR, item) for item in words[2:])
+            fields["cond"], fields["true_branch"], fields["false_branch"] = (
+                get(EXPR, item) for item in words[2:]
+            )
         case 10:
             fields["body"] = get(EXPR, words[2])
             fields["ret_ty"] = maybe(TYPE, words[3])
@@ -339,7 +376,9 @@ def _load_block(block):
     for at in range(1, len(words), 3):
         var, value = get(EXPR, words[at]), get(EXPR, words[at + 1])
         cast = words[at + 2]
-        bindings.append(VarBinding(var, value) if cast == NONE else MatchCast(var, value, get(TYPE, cast)))
+        bindings.append(
+            VarBinding(var, value) if cast == NONE else MatchCast(var, value, get(TYPE, cast))
+        )
     block.__dict__["bindings"] = bindings
 
 
@@ -351,7 +390,14 @@ def _by_class(cls):
     return lambda number, words: lazy(cls, EXPR, number, _load)
 
 
-for _kind, _cls in {9: If, 10: Function, 15: SeqExpr, 16: ShapeExpr, 19: DataTypeImm, 20: ExternFunc}.items():
+for _kind, _cls in {
+    9: If,
+    10: Function,
+    15: SeqExpr,
+    16: ShapeExpr,
+    19: DataTypeImm,
+    20: ExternFunc,
+}.items():
     expr_makers[_kind] = _by_class(_cls)
 makers[BLOCK] = _make_block
 _ = (_engine, Call, GlobalVar, StringImm, Tuple, TupleGetItem, PrimType, Type, load_expr, OBJECT)

@@ -4,7 +4,17 @@ import functools
 
 from .._values import Array
 from ..ir.base import Node
-from ..ir.expr import Call, Expr, GenericConst, GlobalVar, StringImm, Tuple, TupleGetItem, Var, is_prim_expr
+from ..ir.expr import (
+    Call,
+    Expr,
+    GenericConst,
+    GlobalVar,
+    StringImm,
+    Tuple,
+    TupleGetItem,
+    Var,
+    is_prim_expr,
+)
 from ..ir.function import BaseFunc
 from ..ir.module import IRModule
 from ..ir.op import Op
@@ -55,7 +65,9 @@ def _method(cls):
     for known, name in _NAMES:
         if issubclass(cls, known):
             return name
-    return "prim_value_" if issubclass(cls, Expr) and not issubclass(cls, BaseFunc) else "prim_func_"
+    return (
+        "prim_value_" if issubclass(cls, Expr) and not issubclass(cls, BaseFunc) else "prim_func_"
+    )
 
 
 _OLD = {"generic_const_": "constant_"}
@@ -284,7 +296,11 @@ class PyExprMutator(_Base):
 
     def visit_expr(self, expr):
         made = ExprFunctor.visit_expr(self, expr)
-        return made if made is expr or isinstance(made, (Var, GlobalVar, Op)) else self.builder_.normalize(made)
+        return (
+            made
+            if made is expr or isinstance(made, (Var, GlobalVar, Op))
+            else self.builder_.normalize(made)
+        )
 
     def visit_expr_post_order(self, expr):
         """An expression over operands that were visited."""
@@ -337,7 +353,11 @@ class PyExprMutator(_Base):
         callee = self.visit_expr(op.op)
         args = [self.visit_expr(arg) for arg in op.args]
         types = [self.visit_type(ty) for ty in op.ty_args]
-        same = callee is op.op and all(a is b for a, b in zip(args, op.args)) and all(a is b for a, b in zip(types, op.ty_args))
+        same = (
+            callee is op.op
+            and all(a is b for a, b in zip(args, op.args))
+            and all(a is b for a, b in zip(types, op.ty_args))
+        )
         if same:
             return op
         return _from(Call(callee, args, op.attrs, types, op.span), op)
@@ -383,7 +403,9 @@ class PyExprMutator(_Base):
 
         _ = free_symbolic_vars
         ret = op.ret_ty if _same_type(body.ty, op.ret_ty) else body.ty
-        made = Function(params, body, ret if ret is not MISSING else op.ret_ty, op.is_pure, op.attrs)
+        made = Function(
+            params, body, ret if ret is not MISSING else op.ret_ty, op.is_pure, op.attrs
+        )
         return _from(made, op)
 
     def visit_with_new_scope(self, expr, params=None):
@@ -447,7 +469,9 @@ class PyExprMutator(_Base):
 
 
 def _same_type(a, b):
-    if a is b or (a.__dict__.get("_t") is not None and a.__dict__.get("_t") == b.__dict__.get("_t")):
+    if a is b or (
+        a.__dict__.get("_t") is not None and a.__dict__.get("_t") == b.__dict__.get("_t")
+    ):
         return True
     return a == b if isinstance(a, Type) and isinstance(b, Type) else False
 
@@ -459,15 +483,23 @@ def _from(made, pre):
 
 def visitor(cls):
     """Makes a visitor of a class: `@relax.expr_functor.visitor class V(PyExprVisitor)`."""
-    if not issubclass(cls, PyExprVisitor):
-        raise TypeError("Inheritance: the class must be a PyExprVisitor")
+    _check_class(cls, PyExprVisitor, "visitor")
+    cls._cls = cls
     return cls
+
+
+def _check_class(cls, base, name):
+    if "_cls" in cls.__bases__[0].__dict__ and cls.__bases__[0] is not base:
+        raise TypeError(
+            f"Inheritance from a decorated object `{cls.__name__}` is not allowed. Please inherit from `{cls.__name__}._cls`."
+        )
+    if not issubclass(cls, base):
+        raise TypeError(f"Inheritance: a {name} must be a {base.__name__}")
 
 
 def mutator(cls):
     """Makes a mutator of a class: `@relax.expr_functor.mutator class M(PyExprMutator)`."""
-    if not issubclass(cls, PyExprMutator):
-        raise TypeError("Inheritance: the class must be a PyExprMutator")
+    _check_class(cls, PyExprMutator, "mutator")
     own = cls.__dict__.get("__init__")
     if own is not None:
 
@@ -476,6 +508,7 @@ def mutator(cls):
             own(self, *args, **kwargs)
 
         cls.__init__ = start
+    cls._cls = cls
     return cls
 
 
@@ -491,7 +524,12 @@ def children(expr):
     if isinstance(expr, If):
         return [expr.cond, expr.true_branch, expr.false_branch]
     if isinstance(expr, SeqExpr):
-        found = [part for block in expr.blocks for binding in block.bindings for part in (binding.value, binding.var)]
+        found = [
+            part
+            for block in expr.blocks
+            for binding in block.bindings
+            for part in (binding.value, binding.var)
+        ]
         return [*found, expr.body]
     if isinstance(expr, Function):
         return [*expr.params, expr.body]
@@ -550,7 +588,9 @@ def map_dataflow_blocks(func, mod, change):
         def visit_dataflow_block_(self, block):
             new = change(block)
             if not isinstance(new, DataflowBlock):
-                raise TypeError(f"a pass over dataflow blocks must return one, not {type(new).__name__}")
+                raise TypeError(
+                    f"a pass over dataflow blocks must return one, not {type(new).__name__}"
+                )
             return PyExprMutator.visit_dataflow_block_(self, new) if new is not block else block
 
     return Change(mod).visit_expr(func)
@@ -559,7 +599,9 @@ def map_dataflow_blocks(func, mod, change):
 def rename_globals(mod, replacements):
     """A module with functions under other names."""
     names = {
-        (old if isinstance(old, str) else old.name_hint): (new if isinstance(new, str) else new.name_hint)
+        (old if isinstance(old, str) else old.name_hint): (
+            new if isinstance(new, str) else new.name_hint
+        )
         for old, new in replacements.items()
     }
     fresh = {old: GlobalVar(new) for old, new in names.items()}

@@ -56,7 +56,13 @@ class VDevice(GlobalInfo):
         w.maybe_text(None)
         w.number(0)
         target = None if self.target is None else self.target._as_attr()
-        w.fields([("target", target), ("vdevice_id", self.vdevice_id), ("memory_scope", self.memory_scope)])
+        w.fields(
+            [
+                ("target", target),
+                ("vdevice_id", self.vdevice_id),
+                ("memory_scope", self.memory_scope),
+            ]
+        )
 
 
 object_classes["relax.VDevice"] = VDevice

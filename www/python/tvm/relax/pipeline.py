@@ -16,7 +16,13 @@ def _of(names):
 
 for _name, _passes in {
     "zero": ["LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"],
-    "default": ["LegalizeOps", "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite"],
+    "default": [
+        "LegalizeOps",
+        "RewriteDataflowReshape",
+        "ToNonDataflow",
+        "RemovePurityChecking",
+        "CallTIRRewrite",
+    ],
     "default_build": [
         "LegalizeOps",
         "RewriteDataflowReshape",
@@ -33,6 +39,33 @@ for _name, _passes in {
     ],
 }.items():
     _pipelines[_name] = _of(_passes)
+
+
+def _phase(*names):
+    def make(target=None):
+        from . import transform
+
+        return [getattr(transform, name)() for name in names]
+
+    return make
+
+
+library_dispatch_passes = _phase()
+legalize_passes = _phase(
+    "LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"
+)
+dataflow_lower_passes = _phase(
+    "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite"
+)
+finalize_passes = _phase(
+    "StaticPlanBlockMemory",
+    "LowerAllocTensor",
+    "KillAfterLastUse",
+    "LowerRuntimeBuiltin",
+    "ComputePrimValue",
+    "VMShapeLower",
+    "AttachGlobalSymbol",
+)
 
 
 def get_pipeline(name="zero", **options):

@@ -4,7 +4,15 @@ from ..ir.module import IRModule
 from ..runtime.vm import Module, VMExecutable  # noqa: F401
 
 
-def build(mod, target=None, params=None, relax_pipeline="default", tir_pipeline="default", exec_mode="bytecode", **unused):
+def build(
+    mod,
+    target=None,
+    params=None,
+    relax_pipeline="default",
+    tir_pipeline="default",
+    exec_mode="bytecode",
+    **unused,
+):
     """A program that can be run; the evaluator runs it as it is."""
     if not isinstance(mod, IRModule):
         mod = IRModule.from_expr(mod)

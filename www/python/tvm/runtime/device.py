@@ -6,15 +6,31 @@ from .._node import Object
 class Device(Object):
     """A device by the number of its kind and its own."""
 
-    NAMES = {"cpu": 1, "llvm": 1, "c": 1, "stackvm": 1, "cuda": 2, "nvptx": 2, "opencl": 4, "vulkan": 7, "metal": 8, "vpi": 9,
-             "rocm": 10, "ext_dev": 12, "hexagon": 16, "webgpu": 15}
+    NAMES = {
+        "cpu": 1,
+        "llvm": 1,
+        "c": 1,
+        "stackvm": 1,
+        "cuda": 2,
+        "nvptx": 2,
+        "opencl": 4,
+        "vulkan": 7,
+        "metal": 8,
+        "vpi": 9,
+        "rocm": 10,
+        "ext_dev": 12,
+        "hexagon": 16,
+        "webgpu": 15,
+    }
 
     def __init__(self, device_type, device_id=0):
         self.device_type = device_type
         self.device_id = device_id
         self.index = device_id
 
-    type = property(lambda self: next(name for name, number in self.NAMES.items() if number == self.device_type))
+    type = property(
+        lambda self: next(name for name, number in self.NAMES.items() if number == self.device_type)
+    )
     exist = property(lambda self: self.device_type == 1)
 
     def sync(self, stream=None):
@@ -25,7 +41,10 @@ class Device(Object):
         return self.device_type
 
     def __eq__(self, other):
-        return isinstance(other, Device) and (self.device_type, self.index) == (other.device_type, other.index)
+        return isinstance(other, Device) and (self.device_type, self.index) == (
+            other.device_type,
+            other.index,
+        )
 
     def __hash__(self):
         return hash((self.device_type, self.index))
@@ -55,7 +74,9 @@ def _maker(name):
     return make
 
 
-cpu, cuda, opencl, vulkan, metal = (_maker(name) for name in ("cpu", "cuda", "opencl", "vulkan", "metal"))
+cpu, cuda, opencl, vulkan, metal = (
+    _maker(name) for name in ("cpu", "cuda", "opencl", "vulkan", "metal")
+)
 vpi, rocm, ext_dev, hexagon = (_maker(name) for name in ("vpi", "rocm", "ext_dev", "hexagon"))
 
 

@@ -66,7 +66,9 @@ class Tensor(Object):
         """Takes other elements."""
         source = source.numpy() if isinstance(source, Tensor) else np.asarray(source)
         if tuple(source.shape) != self.shape:
-            raise ValueError(f"array shape do not match the shape of Tensor {source.shape} vs {self.shape}")
+            raise ValueError(
+                f"array shape do not match the shape of Tensor {source.shape} vs {self.shape}"
+            )
         self._array = source.astype(str(self.dtype))
         return self
 

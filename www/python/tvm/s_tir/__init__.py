@@ -1,4 +1,7 @@
 """Tensor programs that can be scheduled."""
 
 from ..tirx.stmt import MatchBufferRegion, SBlock, SBlockRealize
-from . import transform
+from . import schedule, transform
+from .schedule import Schedule, ScheduleError, Trace
+
+StmtSRef = object

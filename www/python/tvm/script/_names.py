@@ -38,7 +38,7 @@ def function_decorator(func, depth, options):
     """Reads a decorated function; with options alone, gives the decorator."""
     from .parser import in_class, names_around, read_function
 
-    def decorate(func, depth=1):
+    def decorate(func, depth=0):
         if not inspect.isfunction(func):
             raise TypeError(f"Expect a function, but got: {func}")
         if in_class(depth + 1):

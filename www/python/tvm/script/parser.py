@@ -45,10 +45,29 @@ def _usable(value, depth=0):
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, type):
-        return DataType(value.__name__) if value.__name__ in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool_") else None
+        return (
+            DataType(value.__name__)
+            if value.__name__
+            in (
+                "float16",
+                "float32",
+                "float64",
+                "int8",
+                "int16",
+                "int32",
+                "int64",
+                "uint8",
+                "bool_",
+            )
+            else None
+        )
     if isinstance(value, (list, tuple)) and depth < 8:
         items = [_usable(item, depth + 1) for item in value]
-        return None if any(item is None and old is not None for item, old in zip(items, value)) else items
+        return (
+            None
+            if any(item is None and old is not None for item, old in zip(items, value))
+            else items
+        )
     if isinstance(value, dict) and depth < 8:
         return {str(key): _usable(item, depth + 1) for key, item in value.items()}
     if isinstance(value, Buffer):
@@ -75,7 +94,9 @@ def _used_names(tree):
 
 def _words(text):
     try:
-        return [node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)]
+        return [
+            node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)
+        ]
     except SyntaxError:
         return []
 
@@ -93,7 +114,9 @@ class _Fold(ast.NodeTransformer):
             name.id in self.names or name.id in _SAFE
             for name in ast.walk(node)
             if isinstance(name, ast.Name)
-        ) and not any(name.id in self.bound for name in ast.walk(node) if isinstance(name, ast.Name))
+        ) and not any(
+            name.id in self.bound for name in ast.walk(node) if isinstance(name, ast.Name)
+        )
 
     def _known(self, node):
         value = self.names.get(node.id, _SAFE.get(node.id)) if isinstance(node, ast.Name) else None
@@ -121,6 +144,19 @@ class _Fold(ast.NodeTransformer):
                 if name is not None and isinstance(name, ast.Constant):
                     self.changed = True
                     return ast.copy_location(ast.Attribute(owner, name.value, ast.Load()), node)
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            dotted = f"{node.func.value.id}.{node.func.attr}"
+            if dotted in ("R.TupleGetItem", "relax.TupleGetItem") and len(node.args) == 2:
+                self.changed = True
+                return self.visit(
+                    ast.copy_location(ast.Subscript(node.args[0], node.args[1], ast.Load()), node)
+                )
+            if dotted in ("R.ShapeExpr", "relax.ShapeExpr"):
+                self.changed = True
+                node.func = ast.Attribute(ast.Name("R", ast.Load()), "shape", ast.Load())
+            if dotted == "I.meta_var" and len(node.args) == 1:
+                self.changed = True
+                return self.visit(node.args[0])
         if isinstance(base, ast.Name) and base.id not in BUILT_IN and base.id not in self.bound:
             if base.id in self.names or base.id in _SAFE:
                 if self._free(node):
@@ -146,7 +182,9 @@ class _Fold(ast.NodeTransformer):
                     return ast.copy_location(literal, node)
         return node
 
-    visit_Subscript = visit_Attribute = visit_IfExp = visit_JoinedStr = visit_BinOp = visit_ListComp = visit_Compare = _fold
+    visit_Subscript = visit_Attribute = visit_IfExp = visit_JoinedStr = visit_BinOp = (
+        visit_ListComp
+    ) = visit_Compare = _fold
 
     def visit_FunctionDef(self, node):
         # Types of variables that Python computes are values of their own.
@@ -155,7 +193,22 @@ class _Fold(ast.NodeTransformer):
 
 _SAFE = {
     name: __builtins__[name] if isinstance(__builtins__, dict) else getattr(__builtins__, name)
-    for name in ("len", "min", "max", "int", "float", "str", "bool", "tuple", "list", "range", "abs", "sum", "getattr", "isinstance")
+    for name in (
+        "len",
+        "min",
+        "max",
+        "int",
+        "float",
+        "str",
+        "bool",
+        "tuple",
+        "list",
+        "range",
+        "abs",
+        "sum",
+        "getattr",
+        "isinstance",
+    )
 }
 
 
@@ -230,7 +283,11 @@ def _rendered(text, message, start, notes, origin):
     line = before.count("\n")
     column = len(before) - (before.rfind("\n") + 1)
     shown = text.split("\n")[line]
-    where = f"{origin[0]}:{origin[1] + line}:{column + 1}" if origin else f"line {line + 1}:{column + 1}"
+    where = (
+        f"{origin[0]}:{origin[1] + line}:{column + 1}"
+        if origin
+        else f"line {line + 1}:{column + 1}"
+    )
     note = f"\n{notes}" if notes else ""
     return f"error: {message}\n --> {where}\n{shown}\n{' ' * column}^{note}"
 

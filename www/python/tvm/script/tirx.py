@@ -38,7 +38,11 @@ class _Scalar(Word):
 
         if value is None:
             return Var("", self._name)
-        return const(value, self._name) if isinstance(value, (int, float)) else value.astype(self._name)
+        return (
+            const(value, self._name)
+            if isinstance(value, (int, float))
+            else value.astype(self._name)
+        )
 
     _script_value = property(lambda self: _prim_type(self._name))
 

@@ -78,8 +78,12 @@ def _skip(*args, **kwargs):
     return mark
 
 
-requires_gpu = requires_cuda = requires_llvm_minimum_version = requires_nvptx = requires_rocm = _skip
-requires_opencl = requires_vulkan = requires_metal = requires_hexagon = requires_cudnn = requires_cublas = _skip
+requires_gpu = requires_cuda = requires_llvm_minimum_version = requires_nvptx = requires_rocm = (
+    _skip
+)
+requires_opencl = requires_vulkan = requires_metal = requires_hexagon = requires_cudnn = (
+    requires_cublas
+) = _skip
 
 
 def requires_llvm(func=None, *args):
@@ -87,7 +91,7 @@ def requires_llvm(func=None, *args):
     return func if func is not None else (lambda inner: inner)
 
 
-requires_package = lambda *args: (lambda func: func)  # noqa: E731
+requires_package = lambda *args: lambda func: func  # noqa: E731
 uses_gpu = slow = lambda func=None, *args: func  # noqa: E731
 
 

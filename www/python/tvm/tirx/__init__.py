@@ -14,4 +14,5 @@ from .function import IndexMap, PrimFunc
 from . import analysis, buffer, expr, function, functor, op, stmt, stmt_functor, transform
 from .functor import substitute  # noqa: F401
 from .stmt_functor import renew_defs  # noqa: F401
+
 Call = expr.Call

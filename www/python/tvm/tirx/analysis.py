@@ -15,7 +15,14 @@ def undefined_vars(node, defs=()):
 
     found = {}
     known = {id(var) for var in defs}
-    post_order_visit(node, lambda item: found.setdefault(id(item), item) if isinstance(item, Var) and id(item) not in known else None)
+    post_order_visit(
+        node,
+        lambda item: (
+            found.setdefault(id(item), item)
+            if isinstance(item, Var) and id(item) not in known
+            else None
+        ),
+    )
     return list(found.values())
 
 

@@ -12,8 +12,19 @@ class Buffer(Node):
 
     READ, WRITE = 1, 2
 
-    def __init__(self, name="buffer", shape=(), dtype="float32", strides=(), elem_offset=None, scope="global", align=64,
-                 factor=1, data=None, layout=1):
+    def __init__(
+        self,
+        name="buffer",
+        shape=(),
+        dtype="float32",
+        strides=(),
+        elem_offset=None,
+        scope="global",
+        align=64,
+        factor=1,
+        data=None,
+        layout=1,
+    ):
         from .expr import convert
 
         self.name = name
@@ -108,7 +119,15 @@ class Buffer(Node):
         from .expr import Var as _Var
 
         _ = _Var
-        return call_intrin(ptr_type, "tvm_access_ptr", call_intrin(self.dtype, "type_annotation"), self.data, offset, size, mask)
+        return call_intrin(
+            ptr_type,
+            "tvm_access_ptr",
+            call_intrin(self.dtype, "type_annotation"),
+            self.data,
+            offset,
+            size,
+            mask,
+        )
 
     def __getitem__(self, indices):
         from .expr import BufferLoad
@@ -162,12 +181,34 @@ def _load(buffer):
 makers[BUFFER] = lambda number, words: lazy(Buffer, BUFFER, number, _load)
 
 
-def decl_buffer(shape, dtype=None, name="buffer", data=None, strides=None, elem_offset=None, scope="", data_alignment=-1,
-                offset_factor=0, buffer_type="", axis_separators=None, span=None, layout=None):
+def decl_buffer(
+    shape,
+    dtype=None,
+    name="buffer",
+    data=None,
+    strides=None,
+    elem_offset=None,
+    scope="",
+    data_alignment=-1,
+    offset_factor=0,
+    buffer_type="",
+    axis_separators=None,
+    span=None,
+    layout=None,
+):
     """A new buffer."""
     shape = shape if isinstance(shape, (list, tuple)) else (shape,)
-    return Buffer(name, shape, dtype or "float32", strides, elem_offset, scope or "global",
-                  64 if data_alignment in (-1, 0) else data_alignment, offset_factor or 1, data)
+    return Buffer(
+        name,
+        shape,
+        dtype or "float32",
+        strides,
+        elem_offset,
+        scope or "global",
+        64 if data_alignment in (-1, 0) else data_alignment,
+        offset_factor or 1,
+        data,
+    )
 
 
 _ = PointerType

@@ -56,7 +56,11 @@ class IntImm(ConstExpr):
             raise ValueError(f"Literal value {value} is negative for unsigned integer type {dtype}")
         if dtype.type_code not in (0, 1, 6):
             raise ValueError(f"IntImm supports only int or uint type, but {dtype} was supplied.")
-        if dtype.type_code == 0 and dtype.bits < 64 and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1:
+        if (
+            dtype.type_code == 0
+            and dtype.bits < 64
+            and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1
+        ):
             raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
 
     def __hash__(self):
@@ -162,7 +166,9 @@ def _scalar(value, like=None):
     if like is not None and not isinstance(value, str):
         from .op import const
 
-        return const(value, like if isinstance(value, (bool, int)) or DataType(like).type_code == 2 else None)
+        return const(
+            value, like if isinstance(value, (bool, int)) or DataType(like).type_code == 2 else None
+        )
     return convert(value)
 
 
@@ -209,7 +215,9 @@ _BINARY = "Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE LT LE GT GE And O
 _NODES = []
 for _index, _name in enumerate(_BINARY):
     _base = BinaryOpExpr if _index < 9 else CmpExpr if _index < 15 else LogicalExpr
-    _NODES.append(type(_name, (_base,), {"_index": _index, "__doc__": f"`{_name}` of two scalars."}))
+    _NODES.append(
+        type(_name, (_base,), {"_index": _index, "__doc__": f"`{_name}` of two scalars."})
+    )
 Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or = _NODES
 
 
@@ -259,13 +267,19 @@ class PrimCall(Call):
         self.args = Array(args)
         self.attrs = attrs
         self.ty_args = Array()
-        self._ty = dtype if isinstance(dtype, (PrimType, PointerType)) else type_of_dtype(str(dtype))
+        self._ty = (
+            dtype if isinstance(dtype, (PrimType, PointerType)) else type_of_dtype(str(dtype))
+        )
 
     def _row_p(self, w):
         w.number(9)
         w.text(dtype_text(self.ty))
         name = getattr(self.op, "name", None)
-        name = "@" + self.op.name_hint if name is None else name.removeprefix("tirx.").removeprefix("tir.")
+        name = (
+            "@" + self.op.name_hint
+            if name is None
+            else name.removeprefix("tirx.").removeprefix("tir.")
+        )
         w.text(name)
         for arg in self.args:
             w.refer(PRIM, arg)
@@ -322,7 +336,9 @@ class BufferData(PrimNode):
 
     def __init__(self, buffer):
         self.buffer = buffer
-        self._ty = PointerType(PrimType(buffer.dtype), buffer.scope() if callable(buffer.scope) else buffer.scope)
+        self._ty = PointerType(
+            PrimType(buffer.dtype), buffer.scope() if callable(buffer.scope) else buffer.scope
+        )
 
     name = property(lambda self: self.buffer.name)
 
@@ -461,7 +477,11 @@ def intrinsic_op(name):
         from ..ir.expr import GlobalVar
 
         return GlobalVar(name[1:])
-    full = name if "." in name and name.split(".")[0] in ("tirx", "tir", "relax", "vm") else f"tirx.{name}"
+    full = (
+        name
+        if "." in name and name.split(".")[0] in ("tirx", "tir", "relax", "vm")
+        else f"tirx.{name}"
+    )
     found = _intrinsic_ops.get(full)
     if found is None:
         found = _intrinsic_ops[full] = _named(full)

@@ -36,7 +36,9 @@ class PrimFunc(BaseFunc):
         if found is None:
             self.body  # noqa: B018 - reads the function
             found = [
-                Var(f"{param.name}_handle" if False else param.name, "handle") if isinstance(param, Buffer) else param
+                Var(f"{param.name}_handle" if False else param.name, "handle")
+                if isinstance(param, Buffer)
+                else param
                 for param in self._params
             ]
             self.__dict__["_handle_vars"] = found
@@ -51,7 +53,9 @@ class PrimFunc(BaseFunc):
     def buffer_map(self):
         """The buffers of the parameters."""
         handles = self._handles()
-        return Map({var: param for var, param in zip(handles, self._params) if isinstance(param, Buffer)})
+        return Map(
+            {var: param for var, param in zip(handles, self._params) if isinstance(param, Buffer)}
+        )
 
     @property
     def ty(self):
@@ -102,7 +106,9 @@ def _load(func):
     fields["body"] = get(STMT, words[2])
     fields["ret_type"] = maybe(TYPE, words[3])
     fields["attrs"] = maybe(ATTRS, words[4]) or DictAttrs()
-    fields["_params"] = [get(BUFFER if words[at] else SYMBOL, words[at + 1]) for at in range(5, len(words), 2)]
+    fields["_params"] = [
+        get(BUFFER if words[at] else SYMBOL, words[at + 1]) for at in range(5, len(words), 2)
+    ]
 
 
 expr_makers[21] = lambda number, words: lazy(PrimFunc, EXPR, number, _load)
@@ -130,7 +136,11 @@ class IndexMap(Node):
         args = [Var(name, index_dtype) for name in names]
         result = mapping_function(*args)
         result = list(result) if isinstance(result, (list, tuple)) else [result]
-        return IndexMap(args, [item for item in result if item is not IndexMap.AXIS_SEPARATOR], inverse_index_map)
+        return IndexMap(
+            args,
+            [item for item in result if item is not IndexMap.AXIS_SEPARATOR],
+            inverse_index_map,
+        )
 
     from_func_with_separators = from_func
 

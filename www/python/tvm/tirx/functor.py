@@ -97,7 +97,9 @@ def copy(node, **changes):
     if load is not None:
         load(node)
     made = type(node).__new__(type(node))
-    kept = {key: value for key, value in node.__dict__.items() if not (len(key) == 2 and key[0] == "_")}
+    kept = {
+        key: value for key, value in node.__dict__.items() if not (len(key) == 2 and key[0] == "_")
+    }
     kept.pop("_fields_row", None)
     made.__dict__.update(kept)
     made.__dict__.update(changes)
@@ -124,7 +126,13 @@ def substitute(node, vmap):
         if found is None:
             if isinstance(item, Var):
                 new = find(item)
-                found = item if new is None else new if isinstance(new, Expr) else IntImm(item.dtype, int(new))
+                found = (
+                    item
+                    if new is None
+                    else new
+                    if isinstance(new, Expr)
+                    else IntImm(item.dtype, int(new))
+                )
             else:
                 found = rebuild(item, visit)
             known[id(item)] = found

@@ -49,7 +49,9 @@ def _match(a, b):
         a = _like(a, b)
     a, b = _scalar(a), _scalar(b)
     if not (is_prim_expr(a) and is_prim_expr(b)):
-        raise TypeError(f"a scalar is needed here, not {type(a if not is_prim_expr(a) else b).__name__}")
+        raise TypeError(
+            f"a scalar is needed here, not {type(a if not is_prim_expr(a) else b).__name__}"
+        )
     if a.dtype == b.dtype:
         return a, b
     from .expr import Broadcast
@@ -78,7 +80,11 @@ def _match(a, b):
     if y.type_code == 6:
         return a, cast(b, x)
     bits = max(x.bits, y.bits)
-    target = DataType(f"int{bits}") if x.bits != y.bits and (x if x.bits > y.bits else y).type_code == 0 else DataType(f"uint{bits}")
+    target = (
+        DataType(f"int{bits}")
+        if x.bits != y.bits and (x if x.bits > y.bits else y).type_code == 0
+        else DataType(f"uint{bits}")
+    )
     target = target.with_lanes(x.lanes)
     return cast(a, target), cast(b, target)
 
@@ -159,7 +165,9 @@ def _trunc_div(x, y):
 _SHORT = {
     Add: lambda a, b: b if _is(a, 0) else a if _is(b, 0) else None,
     Sub: lambda a, b: a if _is(b, 0) else None,
-    Mul: lambda a, b: b if _is(a, 1) else a if _is(b, 1) else a if _is(a, 0) else b if _is(b, 0) else None,
+    Mul: lambda a, b: (
+        b if _is(a, 1) else a if _is(b, 1) else a if _is(a, 0) else b if _is(b, 0) else None
+    ),
     Div: lambda a, b: a if _is(a, 0) or _is(b, 1) else None,
     FloorDiv: lambda a, b: a if _is(a, 0) or _is(b, 1) else None,
     Mod: lambda a, b: a if _is(a, 0) else const(0, a.dtype) if _is(b, 1) else None,
@@ -239,14 +247,26 @@ def bitwise_not(x, span=None):
 def call_intrin(dtype, func_name, *args, attrs=None, span=None):
     """A call of an intrinsic."""
     name = getattr(func_name, "name", func_name)
-    return PrimCall(intrinsic_op(name.removeprefix("tirx.").removeprefix("tir.")), [_scalar(arg) for arg in args], dtype, attrs)
+    return PrimCall(
+        intrinsic_op(name.removeprefix("tirx.").removeprefix("tir.")),
+        [_scalar(arg) for arg in args],
+        dtype,
+        attrs,
+    )
 
 
 def _unary(name):
     def operation(x, span=None):
         x = _scalar(x)
         dtype = x.dtype
-        if not _is_float(dtype) and name not in ("abs", "floor", "ceil", "trunc", "round", "nearbyint"):
+        if not _is_float(dtype) and name not in (
+            "abs",
+            "floor",
+            "ceil",
+            "trunc",
+            "round",
+            "nearbyint",
+        ):
             x = cast(x, "float32")
             dtype = x.dtype
         return PrimCall(intrinsic_op(name), [x], dtype)
@@ -256,8 +276,10 @@ def _unary(name):
     return operation
 
 
-for _name in ("exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh acos acosh sin sinh asin asinh atan atanh sqrt "
-              "rsqrt floor ceil trunc round nearbyint").split():
+for _name in (
+    "exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh acos acosh sin sinh asin asinh atan atanh sqrt "
+    "rsqrt floor ceil trunc round nearbyint"
+).split():
     globals()[_name] = _unary(_name)
 
 
@@ -268,7 +290,11 @@ def abs(x, span=None):  # noqa: A001
         return IntImm(x.dtype, x.value if x.value >= 0 else -x.value)
     if isinstance(x, FloatImm):
         return FloatImm(x.dtype, x.value if x.value >= 0 else -x.value)
-    return Select(x >= const(0, x.dtype), x, -x) if not _is_float(x.dtype) else PrimCall(intrinsic_op("fabs"), [x], x.dtype)
+    return (
+        Select(x >= const(0, x.dtype), x, -x)
+        if not _is_float(x.dtype)
+        else PrimCall(intrinsic_op("fabs"), [x], x.dtype)
+    )
 
 
 def _binary(name):
@@ -298,7 +324,9 @@ def if_then_else(cond, t, f, span=None):
 def likely(cond, span=None):
     """A condition that is mostly true."""
     cond = _scalar(cond)
-    return cond if isinstance(cond, IntImm) else PrimCall(intrinsic_op("likely"), [cond], cond.dtype)
+    return (
+        cond if isinstance(cond, IntImm) else PrimCall(intrinsic_op("likely"), [cond], cond.dtype)
+    )
 
 
 def isnan(x, span=None):
@@ -376,7 +404,12 @@ def max_value(dtype, span=None):
     return FloatImm(dtype, _LARGEST.get(str(dtype), 3.4028234663852886e38))
 
 
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+}
 
 
 def infinity(dtype, span=None):

@@ -15,7 +15,9 @@ class Stmt(Node):
     def _begin(self, w, kind):
         w.number(kind)
         origin = self.__dict__.get("_from")
-        w.out.append(NONE if origin is None or origin.__dict__.get("_s") is None else origin._s << 1)
+        w.out.append(
+            NONE if origin is None or origin.__dict__.get("_s") is None else origin._s << 1
+        )
 
 
 class ForKind:
@@ -47,7 +49,18 @@ class SeqStmt(Stmt):
 class For(Stmt):
     """A loop."""
 
-    def __init__(self, loop_var, min, extent, kind, body, thread_binding=None, annotations=None, step=None, span=None):  # noqa: A002
+    def __init__(
+        self,
+        loop_var,
+        min,
+        extent,
+        kind,
+        body,
+        thread_binding=None,
+        annotations=None,
+        step=None,
+        span=None,
+    ):  # noqa: A002
         self.loop_var = loop_var
         self.min = _scalar(min, loop_var.dtype)
         self.extent = _scalar(extent, loop_var.dtype)
@@ -123,8 +136,14 @@ class AssertStmt(Stmt):
 
     def __init__(self, condition, error_kind=None, message_parts=(), span=None):
         self.condition = _scalar(condition)
-        self.error_kind = error_kind if isinstance(error_kind, StringImm) else StringImm(error_kind or "RuntimeError")
-        self.message_parts = Array(part if isinstance(part, StringImm) else StringImm(part) for part in message_parts)
+        self.error_kind = (
+            error_kind
+            if isinstance(error_kind, StringImm)
+            else StringImm(error_kind or "RuntimeError")
+        )
+        self.message_parts = Array(
+            part if isinstance(part, StringImm) else StringImm(part) for part in message_parts
+        )
 
     def _row_s(self, w):
         self._begin(w, 10)
@@ -247,7 +266,10 @@ class BufferRegion(Node):
     def _structural(self):
         from .expr import BufferRef
 
-        return [BufferRef(self.buffer), *[part for item in self.region for part in (item.min, item.extent)]]
+        return [
+            BufferRef(self.buffer),
+            *[part for item in self.region for part in (item.min, item.extent)],
+        ]
 
     def _write(self, w):
         w.refer(BUFFER, self.buffer)
@@ -268,11 +290,25 @@ class MatchBufferRegion(Node):
 class SBlock(Stmt):
     """A block of computation, with what it reads and writes."""
 
-    def __init__(self, iter_vars, reads, writes, name_hint, body, init=None, alloc_buffers=None, match_buffers=None,
-                 annotations=None, span=None):
+    def __init__(
+        self,
+        iter_vars,
+        reads,
+        writes,
+        name_hint,
+        body,
+        init=None,
+        alloc_buffers=None,
+        match_buffers=None,
+        annotations=None,
+        span=None,
+    ):
         self.iter_vars, self.reads, self.writes = Array(iter_vars), Array(reads), Array(writes)
         self.name_hint, self.body, self.init = name_hint, body, init
-        self.alloc_buffers, self.match_buffers = Array(alloc_buffers or ()), Array(match_buffers or ())
+        self.alloc_buffers, self.match_buffers = (
+            Array(alloc_buffers or ()),
+            Array(match_buffers or ()),
+        )
         self.annotations = Map(annotations or {})
 
     def _row_s(self, w):
@@ -357,7 +393,9 @@ class _Reader:
         ranges = []
         for _ in range(self.word()):
             low, extent = get(PRIM, self.word()), maybe(PRIM, self.word())
-            ranges.append(Range.from_min_extent(low, IntImm(low.dtype, 1) if extent is None else extent))
+            ranges.append(
+                Range.from_min_extent(low, IntImm(low.dtype, 1) if extent is None else extent)
+            )
         made = BufferRegion.__new__(BufferRegion)
         made.buffer, made.region = buffer, Array(ranges)
         return made
@@ -371,7 +409,11 @@ def _load(stmt):
             fields["seq"] = Array(get(STMT, item) for item in words[1:])
         case 1:
             fields["loop_var"] = get(SYMBOL, words[1])
-            fields["min"], fields["extent"], fields["step"] = get(PRIM, words[2]), get(PRIM, words[3]), maybe(PRIM, words[4])
+            fields["min"], fields["extent"], fields["step"] = (
+                get(PRIM, words[2]),
+                get(PRIM, words[3]),
+                maybe(PRIM, words[4]),
+            )
             fields["kind"] = words[5]
             tag = None if words[6] == NONE else name_of(words[6])
             thread = None
@@ -384,7 +426,10 @@ def _load(stmt):
             _load_block(stmt, words)
         case 3:
             fields["buffer"], fields["value"] = get(BUFFER, words[1]), get(PRIM, words[2])
-            fields["indices"], fields["predicate"] = Array(get(PRIM, item) for item in words[3:]), None
+            fields["indices"], fields["predicate"] = (
+                Array(get(PRIM, item) for item in words[3:]),
+                None,
+            )
         case 4:
             fields["condition"], fields["then_case"] = get(PRIM, words[1]), get(STMT, words[2])
             fields["else_case"] = maybe(STMT, words[3])
@@ -398,7 +443,9 @@ def _load(stmt):
             elif words[1] == 1:
                 fields["node"] = None
             else:
-                fields["node"] = IterVar(None, get(SYMBOL, words[2]), IterVar.ThreadIndex, name_of(words[3]))
+                fields["node"] = IterVar(
+                    None, get(SYMBOL, words[2]), IterVar.ThreadIndex, name_of(words[3])
+                )
             fields["attr_key"], fields["value"] = name_of(words[4]), get(PRIM, words[5])
             fields["body"] = get(STMT, words[6])
         case 8:
@@ -424,7 +471,11 @@ def _load_block(stmt, words):
     iters, values = Array(), Array()
     for _ in range(read.word()):
         var, kind = get(SYMBOL, read.word()), read.word()
-        low, extent, value = get(PRIM, read.word()), get(PRIM, read.word()), maybe(PRIM, read.word())
+        low, extent, value = (
+            get(PRIM, read.word()),
+            get(PRIM, read.word()),
+            maybe(PRIM, read.word()),
+        )
         kind = {0: IterVar.DataPar, 1: IterVar.CommReduce, 2: IterVar.Ordered}.get(kind, 4)
         iters.append(IterVar(Range.from_min_extent(low, extent), var, kind))
         values.append(value)
@@ -444,8 +495,23 @@ def _load_block(stmt, words):
         stmt.__dict__["predicate"] = IntImm("bool", 1) if predicate is None else predicate
 
 
-_CLASSES = [SeqStmt, For, None, BufferStore, IfThenElse, While, Bind, AttrStmt, AllocBuffer, DeclBuffer, AssertStmt, Evaluate,
-            Return, Break, Continue]
+_CLASSES = [
+    SeqStmt,
+    For,
+    None,
+    BufferStore,
+    IfThenElse,
+    While,
+    Bind,
+    AttrStmt,
+    AllocBuffer,
+    DeclBuffer,
+    AssertStmt,
+    Evaluate,
+    Return,
+    Break,
+    Continue,
+]
 
 
 def _make(number, words):

@@ -45,7 +45,14 @@ class PyPrimFuncPass(PyModulePass, PrimFuncPass):
 def prim_func_pass(pass_func=None, opt_level=None, name=None, required=None, traceable=False):
     """Makes a pass over tensor programs of a function `(func, mod, ctx)` or of a class with `transform_function`."""
     return decorator(
-        pass_func, opt_level, name, required, traceable, PyPrimFuncPass, "transform_function", "prim func pass"
+        pass_func,
+        opt_level,
+        name,
+        required,
+        traceable,
+        PyPrimFuncPass,
+        "transform_function",
+        "prim func pass",
     )
 
 

@@ -111,7 +111,9 @@ def udchain(dfb):
     chain, at = Map(), 0
     while at < len(words):
         count = words[at + 1]
-        chain[get(EXPR, words[at])] = Array(get(EXPR, item) for item in words[at + 2 : at + 2 + count])
+        chain[get(EXPR, words[at])] = Array(
+            get(EXPR, item) for item in words[at + 2 : at + 2 + count]
+        )
         at += 2 + count
     return chain
 
@@ -148,7 +150,9 @@ def get_static_type(ty):
     if isinstance(ty, TupleType):
         return TupleType([get_static_type(field) for field in ty.fields])
     if isinstance(ty, FuncType) and ty.params is not None:
-        return FuncType([get_static_type(item) for item in ty.params], get_static_type(ty.ret), ty.purity)
+        return FuncType(
+            [get_static_type(item) for item in ty.params], get_static_type(ty.ret), ty.purity
+        )
     _ = AnyType
     return ty
 
@@ -179,7 +183,12 @@ def _type_vars(ty, definable):
             if isinstance(value, Var):
                 found.setdefault(id(value), value)
             elif not definable:
-                visit(value, lambda node: found.setdefault(id(node), node) if isinstance(node, Var) else None)
+                visit(
+                    value,
+                    lambda node: (
+                        found.setdefault(id(node), node) if isinstance(node, Var) else None
+                    ),
+                )
 
     def walk(ty):
         if isinstance(ty, TensorType) and isinstance(ty.shape, ShapeExpr):
@@ -236,7 +245,10 @@ def get_var2val(func):
 
 def detect_recursion(mod):
     """Groups of functions that call each other."""
-    calls = {var.name_hint: {item.name_hint for item in called_global_vars(func)} for var, func in mod.functions.items()}
+    calls = {
+        var.name_hint: {item.name_hint for item in called_global_vars(func)}
+        for var, func in mod.functions.items()
+    }
 
     def reached(name):
         seen, todo = set(), list(calls.get(name, ()))
@@ -251,7 +263,9 @@ def detect_recursion(mod):
     groups, done = Array(), set()
     for name in sorted(calls):
         if name in reach[name] and name not in done:
-            group = sorted(other for other in calls if other in reach[name] and name in reach[other])
+            group = sorted(
+                other for other in calls if other in reach[name] and name in reach[other]
+            )
             done.update(group)
             groups.append(Array(mod.get_global_var(item) for item in group))
     return groups

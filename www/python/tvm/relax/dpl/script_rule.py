@@ -48,7 +48,11 @@ def of_module(mod):
         subroutines[var.name_hint] = func
 
     def apply(expr, matched):
-        known = {id(new): matched[params[id(old)]] for new, old in zip(replacement.params, pattern.params) if params[id(old)] in matched}
+        known = {
+            id(new): matched[params[id(old)]]
+            for new, old in zip(replacement.params, pattern.params)
+            if params[id(old)] in matched
+        }
         return _inline(replacement, known)
 
     return PatternMatchingRewriter(root, apply, new_subroutines=subroutines)

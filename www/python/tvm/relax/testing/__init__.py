@@ -1,1 +1,3 @@
 """Helpers of tests."""
+
+from . import runtime_builtin, transform

@@ -4,7 +4,15 @@ import sys
 
 from ..._catalogue import passes
 from ...ir.module import IRModule
-from ...ir.transform import ModulePass, Pass, PassInfo, PyModulePass, UserPass, decorator, make_factory
+from ...ir.transform import (
+    ModulePass,
+    Pass,
+    PassInfo,
+    PyModulePass,
+    UserPass,
+    decorator,
+    make_factory,
+)
 
 
 def _fill():
@@ -16,6 +24,20 @@ def _fill():
 
 
 _fill()
+
+
+def BindParams(func_name, params):
+    """A pass that replaces parameters of a function by constants, by variable or name."""
+    from .bind import bind_params_pass
+
+    return bind_params_pass(func_name, params)
+
+
+def BindSymbolicVars(binding_map, func_name=None):
+    """A pass that replaces symbolic variables, by variable or name."""
+    from .bind import bind_symbolic_vars_pass
+
+    return bind_symbolic_vars_pass(binding_map, func_name)
 
 
 class FunctionPass(Pass):
@@ -39,7 +61,9 @@ class PyFunctionPass(PyModulePass, FunctionPass):
             if isinstance(func, Function):
                 new = self._function(func, made, PassContext.current())
                 if not isinstance(new, Function):
-                    raise TypeError(f"a function pass must return a function, not {type(new).__name__}")
+                    raise TypeError(
+                        f"a function pass must return a function, not {type(new).__name__}"
+                    )
                 if new is not func:
                     made[var] = new
                     changed = True
@@ -58,7 +82,9 @@ class PyDataflowBlockPass(PyModulePass, DataflowBlockPass):
         changed = False
         for var, func in mod.functions.items():
             if isinstance(func, Function):
-                new = map_dataflow_blocks(func, made, lambda block: self._function(block, made, PassContext.current()))
+                new = map_dataflow_blocks(
+                    func, made, lambda block: self._function(block, made, PassContext.current())
+                )
                 if new is not func:
                     made[var] = new
                     changed = True
@@ -68,7 +94,14 @@ class PyDataflowBlockPass(PyModulePass, DataflowBlockPass):
 def function_pass(pass_func=None, opt_level=None, name=None, required=None, traceable=False):
     """Makes a pass over functions of a function `(func, mod, ctx)` or of a class with `transform_function`."""
     return decorator(
-        pass_func, opt_level, name, required, traceable, PyFunctionPass, "transform_function", "function pass"
+        pass_func,
+        opt_level,
+        name,
+        required,
+        traceable,
+        PyFunctionPass,
+        "transform_function",
+        "function pass",
     )
 
 
@@ -84,6 +117,97 @@ def dataflowblock_pass(pass_func=None, opt_level=None, name=None, required=None,
         "transform_dataflowblock",
         "dataflowblock pass",
     )
+
+
+class FusionPattern:
+    """A pattern that is fused into a function of its own."""
+
+    def __init__(self, name, pattern, annotation_patterns=None, check=None, attrs_getter=None):
+        self.name = name
+        self.pattern = pattern
+        self.annotation_patterns = annotation_patterns or {}
+        self.check = check
+        self.attrs_getter = attrs_getter
+
+
+class PatternCheckContext:
+    """What a check of a pattern may look at."""
+
+    def __init__(
+        self, matched_expr, annotated_expr, matched_bindings, var_usages, value_to_bound_var
+    ):
+        self.matched_expr = matched_expr
+        self.annotated_expr = annotated_expr
+        self.matched_bindings = matched_bindings
+        self.var_usages = var_usages
+        self.value_to_bound_var = value_to_bound_var
+
+
+def FuseOpsByPattern(patterns, bind_constants=True, annotate_codegen=False, entry_functions=None):
+    """A pass that makes functions of what looks like patterns."""
+    from ..._node import EXPR, get
+    from ..._values import Map
+    from ...ir.module import name_id
+    from ..dpl.pattern import Sent
+
+    fusions = [
+        item if isinstance(item, FusionPattern) else FusionPattern(*item) for item in patterns
+    ]
+
+    def apply(mod, ctx):
+        sent = Sent([fusion.pattern for fusion in fusions])
+
+        def ask(index, words):
+            fusion = fusions[index]
+            matched = sent.matched(words[1:], 3)
+            bindings, bound = Map(), Map()
+            for at in range(1, len(words), 3):
+                if words[at + 2]:
+                    var, value = get(EXPR, words[at + 2] - 1), get(EXPR, words[at + 1])
+                    bindings[var] = value
+                    bound[value] = var
+            annotated = {
+                name: matched[one]
+                for name, one in fusion.annotation_patterns.items()
+                if one in matched
+            }
+            usages = _usages(mod)
+            return bool(
+                fusion.check(
+                    PatternCheckContext(get(EXPR, words[0]), annotated, bindings, usages, bound)
+                )
+            )
+
+        words = [int(bind_constants), int(annotate_codegen)]
+        entries = list(entry_functions or ())
+        words += [len(entries), *(name_id(name) for name in entries), len(fusions)]
+        for fusion in fusions:
+            words += [name_id(fusion.name), sent.at(fusion.pattern), int(fusion.check is not None)]
+        before = mod._words()
+        new = sent.do(4, words + before, ask)
+        made = mod if new == before else IRModule._of_words(new, mod)
+        return _with_getters(made, fusions)
+
+    return PyModulePass(apply, PassInfo(0, "FuseOpsByPattern"))
+
+
+def _usages(mod):
+    from ..._values import Array, Map
+    from ..analysis import used_vars
+    from ..expr import Function
+    from ..expr_functor import all_bindings
+
+    found = Map()
+    for func in mod.values():
+        if isinstance(func, Function):
+            for binding in all_bindings(func):
+                for var in used_vars(binding.value):
+                    found.setdefault(var, Array()).append(binding.var)
+    return found
+
+
+def _with_getters(mod, fusions):
+    return mod
 
 
 def _rename_globals(mod, replacements):

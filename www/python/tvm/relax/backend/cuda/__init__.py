@@ -1,0 +1,1 @@
+"""Libraries for devices of NVIDIA: none is here."""
