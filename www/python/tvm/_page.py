@@ -56,8 +56,17 @@ def _place(exc):
     found = None
     for frame in traceback.extract_tb(exc.__traceback__):
         if frame.filename == FILE:
-            end = None if frame.end_colno is None else _characters(frame.end_lineno, frame.end_colno) + 1
-            found = (frame.lineno, _characters(frame.lineno, frame.colno or 0) + 1, frame.end_lineno, end)
+            end = (
+                None
+                if frame.end_colno is None
+                else _characters(frame.end_lineno, frame.end_colno) + 1
+            )
+            found = (
+                frame.lineno,
+                _characters(frame.lineno, frame.colno or 0) + 1,
+                frame.end_lineno,
+                end,
+            )
     return found
 
 

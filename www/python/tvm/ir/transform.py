@@ -60,7 +60,7 @@ class PassContext(Object):
             "optLevel": self.opt_level,
             "required": self.required_pass,
             "disabled": self.disabled_pass,
-            "config": {key: _literal(value) for key, value in self.config.items()},
+            "config": {key: _python(value) for key, value in self.config.items()},
             "instruments": [_instrument_desc(item) for item in self.instruments],
         }
         scope = _engine.call("user_enter", desc)

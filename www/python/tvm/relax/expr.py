@@ -52,6 +52,9 @@ def prim_value(value, dtype=None):
         return IntImm(dtype or "bool", int(value))
     if isinstance(value, Integral):
         return IntImm(dtype or "int64", int(value))
+    if hasattr(value, "item") and hasattr(value, "dtype"):
+        item = value.item()
+        return prim_value(item, dtype or str(value.dtype))
     if isinstance(value, Real):
         return FloatImm(dtype or "float64", float(value))
     raise TypeError(f"Cannot convert {value} with type {type(value)} to `Expr`")

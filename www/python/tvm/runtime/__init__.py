@@ -36,7 +36,7 @@ def convert(value, dtype=None):
 
     if isinstance(value, EqualOp):
         return value.asobject()
-    if isinstance(value, Object) or value is None:
+    if isinstance(value, (Object, Array, Map)) or value is None:
         return value
     if isinstance(value, (bool, int, float)):
         return scalar(value, dtype)

@@ -108,6 +108,7 @@ class _Fold(ast.NodeTransformer):
         self.names = names
         self.bound = bound
         self.changed = False
+        self.extra = {}
 
     def _free(self, node):
         return all(
@@ -118,9 +119,29 @@ class _Fold(ast.NodeTransformer):
             name.id in self.bound for name in ast.walk(node) if isinstance(name, ast.Name)
         )
 
-    def _known(self, node):
-        value = self.names.get(node.id, _SAFE.get(node.id)) if isinstance(node, ast.Name) else None
-        return value
+    def _given(self, value):
+        """A name for a value that cannot be written."""
+        name = f"_given{len(self.extra)}"
+        self.extra[name] = value
+        return ast.Name(name, ast.Load())
+
+    def _constant(self, node):
+        """`R.const` of an array of Python."""
+        from ..relax.expr import const
+
+        try:
+            names = dict(_SAFE)
+            parts = [
+                eval(compile(ast.Expression(part), "<script>", "eval"), names, self.names)  # noqa: S307
+                for part in (*node.args, *(item.value for item in node.keywords))
+            ]
+        except Exception:
+            return None
+        if not parts or isinstance(parts[0], (bool, int, float, Expr)):
+            return None
+        made = const(parts[0], parts[1] if len(parts) > 1 else None)
+        self.changed = True
+        return ast.copy_location(self._given(made), node)
 
     def _try(self, node):
         try:
@@ -129,7 +150,10 @@ class _Fold(ast.NodeTransformer):
             return None
         literal = _literal_node(value)
         if literal is None:
-            return None
+            usable = isinstance(value, (Expr, Type)) or hasattr(value, "_row_o")
+            if not usable or isinstance(value, BaseFunc):
+                return None
+            literal = self._given(value)
         self.changed = True
         return ast.copy_location(literal, node)
 
@@ -154,10 +178,27 @@ class _Fold(ast.NodeTransformer):
             if dotted in ("R.ShapeExpr", "relax.ShapeExpr"):
                 self.changed = True
                 node.func = ast.Attribute(ast.Name("R", ast.Load()), "shape", ast.Load())
+            if dotted in ("R.const", "relax.const"):
+                made = self._constant(node)
+                if made is not None:
+                    return made
             if dotted == "I.meta_var" and len(node.args) == 1:
                 self.changed = True
                 return self.visit(node.args[0])
-        if isinstance(base, ast.Name) and base.id not in BUILT_IN and base.id not in self.bound:
+        if isinstance(node.func, ast.Name) and node.func.id not in self.bound:
+            known = getattr(self.names.get(node.func.id), "__qualname__", "")
+            if known.startswith("relax.op."):
+                self.changed = True
+                callee = ast.Name("R", ast.Load())
+                for part in known.removeprefix("relax.op.").split("."):
+                    callee = ast.Attribute(callee, part, ast.Load())
+                node.func = callee
+                return self.generic_visit(node)
+        if (
+            isinstance(base, ast.Name)
+            and (base.id not in BUILT_IN or base.id == "tvm")
+            and base.id not in self.bound
+        ):
             if base.id in self.names or base.id in _SAFE:
                 if self._free(node):
                     found = self._try(node)
@@ -252,6 +293,7 @@ def read(text, names, origin=None, infer=True):
         if fold.changed:
             text = ast.unparse(ast.fix_missing_locations(folded))
             used = _used_names(folded)
+            given.update(fold.extra)
         for name in sorted(used):
             if name in BUILT_IN or name not in names:
                 continue

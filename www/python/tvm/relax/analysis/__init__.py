@@ -120,7 +120,7 @@ def udchain(dfb):
 
 def _problems(obj):
     alone = not isinstance(obj, IRModule)
-    mod = IRModule({GlobalVar("main"): obj}) if alone else obj
+    mod = IRModule.from_expr(obj) if alone else obj
     from ...ir.module import text_of
 
     return [text_of(item) for item in _ask(10, int(alone), *mod._words())]

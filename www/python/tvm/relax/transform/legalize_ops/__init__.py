@@ -1,0 +1,3 @@
+"""Rules by which operators are lowered: the engine's."""
+
+from . import common

@@ -1,0 +1,9 @@
+"""Rules of one's own."""
+
+from ....ir.op import Op, register_op_attr
+
+
+def register_legalize(op_name, legal_func=None):
+    """Registers how an operator is lowered. The engine's LegalizeOps has rules of its own and does not ask for these."""
+    Op.get(op_name)
+    return register_op_attr(op_name, "FLegalize", legal_func)
