@@ -44,7 +44,7 @@ impl Making {
     }
 }
 
-/// Generates a random value of a type; see [`seeded_args`].
+/// Generates a random value of a type.
 pub fn seeded_value(store: &Store, ty: TypeId, seed: u64) -> Result<Value, EvalFailure> {
     let mut draws = Draws::new(Making::random(seed));
     draws.value(store, ty, "").map_err(EvalFailure::new)

@@ -84,7 +84,7 @@ fn given(store: &Store, param: PrimParam, arg: &Value) -> Result<Given, EvalFail
     }
 }
 
-/// Generates arguments as [`crate::eval::seeded_args`] does. Symbolic extents and integers have the requested value.
+/// Generates the arguments of a tensor program. Symbolic extents and integers have the requested value.
 pub(crate) fn seeded(store: &Store, function: Id<PrimFunc>, making: Making) -> Result<Vec<Value>, EvalFailure> {
     let mut draws = Draws::new(making);
     let function = store.prim_func(function);
