@@ -129,6 +129,16 @@ class Var(RelayNode):
             self._vid = Id(self.name)
         return self._vid
 
+    @property
+    def ty(self):
+        """The type that was inferred, or the one that it was given."""
+        known = Expr._get_type(self)
+        return known if known is not MISSING or self.type_annotation is None else self.type_annotation
+
+    @ty.setter
+    def ty(self, ty):
+        self._set_type(ty)
+
     def _row_e(self, w):
         _head(w, 0, self)
         w.text(self.name)

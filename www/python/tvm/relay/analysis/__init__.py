@@ -3,8 +3,6 @@
 from collections import Counter
 from enum import IntEnum
 
-from ... import _engine
-from ..._node import EXPR, number
 from ..._values import Array, Map
 from ...error import DiagnosticError, TVMError
 from ...ir.expr import GlobalVar
@@ -498,6 +496,3 @@ def extract_intermdeiate_expr(mod, expr_id):
 
     nodes = [node for node in _walk.post_order(mod["main"].body) if not isinstance(node, Op)]
     return module_from_expr(nodes[expr_id])
-
-
-_ = (_engine, EXPR, number, If, RefCreate, RefRead, RefWrite)

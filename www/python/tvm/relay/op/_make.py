@@ -49,6 +49,8 @@ def _attrs(text):
 
 def attributes(name, count, fields):
     """The attributes of a call of an operator with so many operands; missing ones have their defaults."""
+    if name in _KEYS and not relay_operators()[name]["attrs"]:
+        return Attrs(f"relay.attrs.{_KEYS[name]}Attrs", fields)
     params = [f"%a{index}" for index in range(count)]
     rows, others = [], {}
     for key, value in fields.items():
@@ -90,6 +92,28 @@ def _pads(dims, padding):
 
 _PADDED = ("conv", "max_pool", "avg_pool", "contrib_conv", "contrib_depthwise", "deformable", "bitserial_conv")
 _SIZES = ("strides", "dilation", "kernel_size", "pool_size", "output_padding")
+_ROI = {"image.resize1d": 2, "image.resize2d": 4, "image.resize3d": 6}
+_KEYS = {
+    "annotation.compiler_begin": "Compiler",
+    "annotation.compiler_end": "Compiler",
+    "cumsum": "Scanop",
+    "cumprod": "Scanop",
+    "dft": "DFT",
+    "nn.dilate": "Dilate",
+    "scatter_elements": "ScatterElements",
+    "scatter_nd": "ScatterND",
+    "stft": "Stft",
+    "trilu": "Trilu",
+    "unique": "Unique",
+    "vision.all_class_non_max_suppression": "AllClassNonMaximumSuppression",
+    "vision.get_valid_counts": "GetValidCounts",
+    "vision.non_max_suppression": "NonMaximumSuppression",
+    "vision.proposal": "Proposal",
+    "vision.regular_non_max_suppression": "RegularNonMaximumSuppression",
+    "vision.roi_align": "ROIAlign",
+    "vision.roi_pool": "ROIPool",
+}
+"""Types of attributes of operators that the engine has no fields for."""
 _FIELDS_OF_RESULT = {
     "nn.batch_norm": 3,
     "unique": lambda given: 4 if given["return_counts"] else 3,
@@ -264,9 +288,12 @@ def _made(real, name, params, info, given, dynamic, lists):
         value = given[param]
         if other in info["args"]:
             operands[other] = _scalar(value) if isinstance(value, (int, float)) else value
-        elif value is not None or not any(item["name"] == other for item in info["attrs"]):
-            if value is not None:
-                fields[other] = _normal(name, other, value)
+        elif value is not None:
+            fields[other] = _normal(name, other, value)
+        elif any(item["name"] == other and item["default"] is None for item in info["attrs"]):
+            fields[other] = None
+    if name in _ROI and fields.get("roi") is None:
+        fields["roi"] = [0.0] * _ROI[name]
     args = [operands[arg] for arg in info["args"] if operands.get(arg) is not None]
     return call(real, args, fields)
 

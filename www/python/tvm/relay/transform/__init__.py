@@ -16,7 +16,7 @@ from ...ir.transform import (
     make_factory,
 )
 from .. import _walk
-from ..expr import Call, Function
+from ..expr import Call, Constant, Function
 
 
 def _fill():
@@ -27,7 +27,6 @@ def _fill():
 
 
 _fill()
-FlattenAtrousConv, FoldExplicitPadding = FlattenAtrousConv, FoldExplicitPadding  # noqa: F821
 
 
 class FunctionPass(Pass):
@@ -69,10 +68,17 @@ def _on_expr(expr, pass_):
 
 
 def InferTypeLocal(expr):
-    """The type of an expression."""
+    """The type of an expression, which then knows it, as its parts know theirs."""
     from ..build_module import infer
 
-    return infer(expr).checked_type
+    typed = infer(expr)
+    before, after = _walk.post_order(expr), _walk.post_order(typed)
+    if len(before) == len(after):
+        for old, new in zip(before, after):
+            if getattr(new, "_is_relay", False) and not isinstance(new, Constant) and type(old) is type(new):
+                old.ty = new.ty
+    expr.ty = typed.checked_type
+    return typed.checked_type
 
 
 def FoldConstantExpr(expr, mod, fold_qnn=False):
@@ -95,9 +101,6 @@ def gradient(expr, mod=None, mode="higher_order"):
         made["main"] = expr
     made = FirstOrderGradient()(InferType()(made))  # noqa: F821
     return made["main"]
-
-
-_ORIGINAL = {"FirstOrderGradient": "FirstOrderGradient"}
 
 
 def MergeComposite(pattern_table):
@@ -199,6 +202,22 @@ def _replace_calls(mod, key):
         if isinstance(func, Function) and not func.attrs.get("Compiler"):
             made[var] = Replace().visit(func)
     return InferType()(made)  # noqa: F821
+
+
+def AlterOpLayout():
+    """Refuses operators for which a rule was registered (`register_alter_op_layout`): what transforms layouts around them is not
+    here. A program without such operators stays as it is."""
+
+    def alter(mod, ctx):
+        from ...ir.op import Op
+
+        for func in mod.functions.values():
+            for node in _walk.post_order(func):
+                if isinstance(node, Op) and node.get_attr("FTVMAlterOpLayout") is not None:
+                    raise NotImplementedError(f"AlterOpLayout is not here, and {node.name} has a rule for it")
+        return mod
+
+    return PyModulePass(alter, PassInfo(3, "AlterOpLayout", ["InferType"]))
 
 
 def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter=""):

@@ -1,0 +1,3 @@
+"""Patterns for compilers of others."""
+
+from .register import get_pattern_table, register_pattern_table
