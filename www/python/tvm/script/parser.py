@@ -26,7 +26,7 @@ class _Names(Object):
 
     def words(self):
         """One row of attributes, over things that the engine knows by then."""
-        writer = Writer()
+        before = None
         while True:
             writer = Writer()
             writer.out = []
@@ -34,7 +34,11 @@ class _Names(Object):
             writer.fields(list(self.fields.items()))
             if not writer.missing:
                 return _engine.words(writer.out[1:]), "\0".join(writer.texts)
+            left = len(writer.missing)
             Writer().write(writer.missing)
+            if left == before:
+                raise TypeError("a value around the program cannot be read")
+            before = left
 
 
 def _usable(value, depth=0):
@@ -76,7 +80,7 @@ def _usable(value, depth=0):
         return value
     if hasattr(value, "asobject"):
         return value.asobject()
-    if hasattr(value, "_row_o") or hasattr(value, "_as_attr"):
+    if hasattr(type(value), "_row_o") or hasattr(type(value), "_as_attr"):
         return value
     if hasattr(value, "item") and hasattr(value, "dtype") and getattr(value, "shape", None) == ():
         return value.item()
@@ -150,7 +154,7 @@ class _Fold(ast.NodeTransformer):
             return None
         literal = _literal_node(value)
         if literal is None:
-            usable = isinstance(value, (Expr, Type)) or hasattr(value, "_row_o")
+            usable = isinstance(value, (Expr, Type)) or hasattr(type(value), "_row_o")
             if not usable or isinstance(value, BaseFunc):
                 return None
             literal = self._given(value)
