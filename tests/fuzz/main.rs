@@ -1,8 +1,7 @@
 //! Texts, links and calls that were damaged at random go through everything that reads what others wrote: nothing panics, and
 //! what is refused is refused with a message. Deterministic: the same texts each time.
 //!
-//! `PASSLAB_FUZZ=100000` takes more of each than those of every day, `PASSLAB_TARGET=link` one of the targets. `fuzz/` has the
-//! same targets for cargo-fuzz.
+//! `PASSLAB_FUZZ=100000` takes more of each than those of every day, `PASSLAB_TARGET=link` one of the targets.
 
 mod targets;
 

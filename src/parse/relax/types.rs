@@ -147,13 +147,6 @@ impl<'s> Reader<'s, '_> {
             // `R.Tensor("float32")`
             Some(text) if self.tree.string(text).is_some() && dtype.is_none() => dtype = Some(text),
             Some(none) if matches!(self.tree.expr(none), Node::None) || self.is_open(none) => {}
-            // `Tensor((_, _))`
-            Some(shape)
-                if let Node::Tuple(items) = self.tree.expr(shape)
-                    && self.tree.items(items).iter().any(|item| self.is_open(*item)) =>
-            {
-                info.extents = Extents::Rank(self.tree.items(items).len() as u32);
-            }
             Some(shape) => info.extents = self.shape(shape)?,
             None => {}
         }
@@ -353,7 +346,7 @@ impl<'s> Reader<'s, '_> {
         Ok(self.store.tensor_like(info))
     }
 
-    /// Whether something is left open, `_`.
+    /// True for a shape that is left open, `Tensor(_, "float32")`.
     fn is_open(&self, id: Id<Node>) -> bool {
         self.tree.name(id) == Some("_") && self.scopes.get("_").is_none()
     }
