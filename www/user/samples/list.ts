@@ -62,5 +62,6 @@ export const samples: readonly Sample[] = [
   },
   { id: "python-visitor", title: "Python: a visitor counts operators", dialect: "relax" },
   { id: "python-mutator", title: "Python: a mutator, tried at once", dialect: "relax" },
+  { id: "python-fuse-two-conv", title: "Python: fuse two convolutions", dialect: "relax" },
   { id: "python-instrument", title: "Python: time passes, skip passes", dialect: "relax" },
 ];

@@ -76,6 +76,11 @@ class Expr(Node):
     checked_type_ = property(lambda self: None if self.ty is MISSING else self.ty, _set_type)
     _checked_type_ = checked_type_
 
+    @property
+    def shape_(self):
+        """The shape of a tensor, as Relax of 2022 called it."""
+        return getattr(self.ty, "shape", None)
+
     def expr_ty(self):
         """The type of a scalar expression."""
         if isinstance(self.ty, PrimType):
@@ -343,6 +348,11 @@ class Var(Expr):
             raise TypeError("name must be a str")
         ty = struct_info if ty is None else ty
         ty = dtype if ty is None else ty
+        if isinstance(span, Type):
+            # Relax of 2022: a shape, and a type that has none.
+            from .type import TensorType
+
+            ty, span = TensorType(ty, span.dtype), None
         if isinstance(ty, str):
             ty = type_of_dtype(DataType(ty))
         if isinstance(ty, type):

@@ -55,6 +55,16 @@ from .pipeline import get_default_pipeline, get_pipeline, register_pipeline
 from .vm_build import build
 
 ObjectType = ObjectStructInfo = AnyType
+# Relax of 2022, as TVM's design documents have it.
+ExprMutator = PyExprMutator
+ExprVisitor = PyExprVisitor
+
+
+def DynTensorType(ndim=-1, dtype="float32"):
+    """A tensor type without a shape, of Relax of 2022."""
+    return TensorType(dtype=dtype, ndim=ndim)
+
+
 TensorStructInfo = TensorType
 ShapeStructInfo = ShapeType
 TupleStructInfo = TupleType

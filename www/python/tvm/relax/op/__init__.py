@@ -135,9 +135,14 @@ def _tuple(args):
     return Tuple(list(args))
 
 
-def call_tir(gvar, args, out_ty=None, tir_vars=None, *, out_sinfo=None):
-    """A call of a tensor program, which writes its results."""
+def call_tir(gvar, args, out_ty=None, tir_vars=None, *, out_sinfo=None, dtype=None):
+    """A call of a tensor program, which writes its results. With `dtype` the result is given by its shape, as in 2022."""
     from ..expr import ShapeExpr
+
+    if dtype is not None:
+        from ...ir.type import TensorType
+
+        out_ty = TensorType(out_ty, dtype)
 
     out = _types(out_sinfo if out_ty is None else out_ty)
     operands = [gvar, _tuple(args)]
