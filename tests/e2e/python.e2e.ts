@@ -154,7 +154,7 @@ const TRIES: Readonly<Record<string, string>> = {
     "import js; r = js.XMLHttpRequest.new(); r.open('GET', LEAK + 'xhr', False); r.send()",
   urllib: "import urllib.request; urllib.request.urlopen(LEAK + 'urllib', timeout=1)",
   sockets:
-    "import socket; socket.create_connection(('127.0.0.1', int(LEAK.split(':')[2][:-1])), 1).recv(1)",
+    "import socket; assert socket.create_connection(('127.0.0.1', int(LEAK.split(':')[2][:-1])), 1).recv(1)",
   subprocess: "import subprocess; subprocess.run(['ls'])",
   "os.system": "import os; assert os.system('ls') == 0",
   "files of the machine": "open('/etc/passwd').read()",
