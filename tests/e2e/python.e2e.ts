@@ -99,6 +99,13 @@ describe("a script in Python", { timeout: 120_000 }, () => {
       await lab.region("Diff").getByText("R.multiply").first().waitFor();
     }));
 
+  test("gives its modules to the editor of programs", () =>
+    withPython(PASSES, async (lab) => {
+      await lab.button("Open Mine as program").click({ timeout: START });
+      await lab.tab("Program").click();
+      await eventually(() => lab.source(), /@R\.function\s+def f\(/);
+    }));
+
   test("is underlined where it goes wrong, with the name of the exception", () =>
     withPython(`# language: python\ndef f():\n    raise KeyError("é")\n\nf()\n`, async (lab) => {
       await lab.problems.getByText("KeyError: 'é'").first().waitFor({ timeout: START });

@@ -116,6 +116,14 @@ export interface ScriptReport {
   problems: Problem[];
   /** Lines of `console.log` and the like, in order. */
   output: string[];
+  /** The modules that the names of a script in Python stand for, in order. */
+  modules?: UserModule[];
+}
+
+/** A module of a script. */
+export interface UserModule {
+  name: string;
+  text: string;
 }
 
 export interface LogEntry {

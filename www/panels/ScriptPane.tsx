@@ -134,6 +134,28 @@ export default function ScriptPane(props: { target: Target | null }) {
                 </ul>
               </section>
             </Show>
+            <Show when={(now().modules?.length ?? 0) > 0}>
+              <section class="yours" aria-label="Modules of the script">
+                <ul aria-label="Modules of the script">
+                  <For each={now().modules}>
+                    {({ name, text }) => (
+                      <li>
+                        <span class="name">{name}</span>
+                        <span class="quiet grow">module</span>
+                        <button
+                          type="button"
+                          aria-label={`Open ${name} as program`}
+                          title="Edit it and step through passes over it"
+                          onClick={() => void app.importText(text, name)}
+                        >
+                          Open as program
+                        </button>
+                      </li>
+                    )}
+                  </For>
+                </ul>
+              </section>
+            </Show>
             <Show when={now().output.length > 0}>
               <section class="console" aria-label="Output">
                 <h2>Output</h2>

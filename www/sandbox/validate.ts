@@ -27,6 +27,7 @@ import type {
   ScriptReport,
   Step,
   UserInstrument,
+  UserModule,
   UserPass,
   ValuePart,
   Values,
@@ -159,6 +160,8 @@ const report = record<ScriptReport>({
     1000,
   ),
   output: list(short(10_000), SOME),
+  modules: (item) =>
+    maybe(list(record<UserModule>({ name: short(200), text }), 100))(item) ?? undefined,
 });
 
 const logEntry = record<LogEntry>({

@@ -16,9 +16,12 @@ import _passlab_page
 from . import _engine
 from .ir import instrument as _instrument
 from .ir import transform as _transform
+from .ir.module import IRModule
 
 FILE = "my_passes.py"
 _MOST = 100
+_ROOM = 2_000_000
+"""Characters of modules that are given to the page."""
 
 
 class _Console(io.TextIOBase):
@@ -151,6 +154,21 @@ def _defined(namespace):
     return passes, instruments
 
 
+def _modules(namespace):
+    """The modules that names of the script stand for, as texts; of one under two names the first."""
+    found, seen, room = [], set(), _ROOM
+    for name, value in list(namespace.items()):
+        if not isinstance(value, IRModule) or name.startswith("_") or id(value) in seen or len(found) == _MOST:
+            continue
+        seen.add(id(value))
+        text = value.astext() if value._relay else value.script(show_meta=True)
+        room -= len(text)
+        if room < 0:
+            break
+        found.append({"name": name, "text": text})
+    return found
+
+
 def _report(namespace):
     passes, instruments = _defined(namespace)
     descs = []
@@ -181,7 +199,12 @@ def _report(namespace):
         }
         for item in instruments
     ]
-    return {"passes": shown, "instruments": hooks, "forEngine": [descs, made]}
+    return {
+        "passes": shown,
+        "instruments": hooks,
+        "modules": _modules(namespace),
+        "forEngine": [descs, made],
+    }
 
 
 def _has_hook(item, hook):
