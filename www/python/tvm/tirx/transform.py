@@ -8,9 +8,10 @@ from ..ir.transform import Pass, PyModulePass, decorator, make_factory
 
 def fill(module, prefix):
     """Makes the passes of a prefix."""
-    for name, item in passes("tir").items():
+    # The engine lists them with Relax, in whose programs tensor programs stand.
+    for name, item in passes("relax").items():
         head, _, tail = name.rpartition(".")
-        if head == prefix or (not head and prefix == "tirx"):
+        if head == prefix:
             setattr(module, tail, make_factory(name, item, "tir"))
 
 

@@ -145,11 +145,11 @@ class Schedule(Object):
         self._mod = IRModule._of_words(words, self._mod)
         self._lines.append(line)
 
-    def _do(self, name, kind, *args, **kwargs):
+    def _do(self, instruction, kind, /, *args, **kwargs):
         """Applies an instruction; `kind` is `b`, `l` or `v` for what it gives, or None."""
         parts = [_text(arg, self) for arg in args]
         parts += [f"{key}={_text(value, self)}" for key, value in kwargs.items()]
-        call = f"sch.{name}({', '.join(parts)})"
+        call = f"sch.{instruction}({', '.join(parts)})"
         try:
             state, count, words = _engine.call(
                 "table_instruct", self._state, f"_r = {call}" if kind else call, "_r"
