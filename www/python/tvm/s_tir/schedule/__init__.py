@@ -87,7 +87,7 @@ class Schedule(Object):
         self, mod, *, seed=None, debug_mask="none", error_render_level="detail", enable_check=True
     ):
         if not isinstance(mod, IRModule):
-            mod = IRModule.from_expr(mod)
+            mod = IRModule({"main": mod})
         self._start = mod
         self._state = _engine.call("table_schedule", _engine.words(mod._words()))
         self._mod = mod

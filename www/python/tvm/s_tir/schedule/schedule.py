@@ -1,0 +1,3 @@
+"""The schedule under the name of TVM's module for it."""
+
+from . import Schedule, ScheduleError
