@@ -2,6 +2,6 @@
 
 import sys
 
-from ..tirx.transform import fill
+from ..tirx.transform import HoistedConditionals, HoistedLetBindings, fill
 
 fill(sys.modules[__name__], "s_tir")

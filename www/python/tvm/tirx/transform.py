@@ -1,5 +1,6 @@
 """Passes over tensor programs."""
 
+import enum
 import sys
 
 from .._catalogue import passes
@@ -79,3 +80,24 @@ def specialize(func, param_map):
             known[param] = value
     body = substitute(func.body, known)
     return func.with_body(body)
+
+
+class HoistedConditionals(enum.Flag):
+    """The conditions that HoistExpression moves out of loops."""
+
+    Never = 0
+    IfElseStmt = enum.auto()
+    IfElseExpr = enum.auto()
+    BooleanExpression = enum.auto()
+    UsingBlockVar = enum.auto()
+    All = IfElseStmt | IfElseExpr | BooleanExpression | UsingBlockVar
+
+
+class HoistedLetBindings(enum.Flag):
+    """The bindings that HoistExpression moves out of loops."""
+
+    Never = 0
+    RequiredByConditional = enum.auto()
+    Bind = enum.auto()
+    LetExpr = enum.auto()
+    All = RequiredByConditional | Bind | LetExpr
