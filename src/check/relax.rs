@@ -5,7 +5,7 @@ use super::random::Random;
 use super::tir;
 use std::fmt::Write;
 
-/// What a variable is.
+/// The type of a variable.
 #[derive(Clone, Debug, PartialEq)]
 enum Ty {
     /// Extents as they are written, `n` or a number, and the element type.

@@ -58,9 +58,9 @@ fn run(options: &OptOptions<'_>) -> Result<Output, Output> {
 pub(super) struct Ran {
     /// With the run in it.
     pub session: Session,
-    /// What the head of the file says.
+    /// The document that the head of the file describes.
     pub head: Document,
-    /// What is odd about that head.
+    /// Warnings about that head.
     pub warnings: Vec<Diagnostic>,
     /// The text of the file.
     pub source: String,

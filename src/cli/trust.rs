@@ -98,7 +98,7 @@ fn check_programs(file: Option<&str>, random: u64, seed: u64, only: &str, readin
         let heard = &mut |found: Finding| {
             let small = found.small.as_ref().map_or(String::new(), |document| format!("\n{}", text::write(document)));
             let line = format!("{name}: {}: {}: {}{small}\n", found.call, found.kind, tame(&found.why));
-            // What a pass refuses is told beside: many programs are not what it is for.
+            // Refusals go to standard error: many programs are no input for the pass.
             if found.kind == "failed" {
                 output.stderr += &line;
             } else {

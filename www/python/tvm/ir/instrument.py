@@ -10,7 +10,7 @@ from .._node import Object
 class PassInstrument(Object):
     """The base class of instruments. Methods that a class has are called."""
 
-    def __init__(self, name=None, **unused):
+    def __init__(self, name=None):
         self.name = name or type(self).__name__
 
     def enter_pass_ctx(self):

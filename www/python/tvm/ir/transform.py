@@ -1,6 +1,7 @@
 """Passes and the context that they run in. Built-in passes, the context and its instruments are the engine's; a pass of the
 user's is a function that the engine calls."""
 
+import difflib
 import functools
 import inspect
 
@@ -45,8 +46,13 @@ class PassContext(Object):
         disabled_pass=None,
         instruments=None,
         config=None,
-        **unused,
+        trace_stack=None,
+        make_traceable=False,
+        num_evals=0,
+        tuning_api_database=None,
     ):
+        if trace_stack or make_traceable or num_evals or tuning_api_database:
+            raise NotImplementedError("passes are not tuned here: PassContext takes no traces and no database")
         self.opt_level = opt_level
         self.required_pass = _list(required_pass, "required_pass")
         self.disabled_pass = _list(disabled_pass, "disabled_pass")
@@ -112,12 +118,9 @@ def _check_config(config):
     known = PassContext.list_configs()
     for key in config:
         if key not in known:
-            from ..error import InternalError
-
-            _ = InternalError
-            raise AttributeError(
-                f"Invalid config option '{key}' candidates are: {', '.join(known)}"
-            )
+            meant = difflib.get_close_matches(key, known, 1)
+            hint = f"; did you mean '{meant[0]}'?" if meant else ""
+            raise AttributeError(f"Invalid config option '{key}' candidates are: {', '.join(known)}{hint}")
 
 
 def register_pass_config_key(key, ty):

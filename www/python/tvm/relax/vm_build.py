@@ -11,7 +11,8 @@ def build(
     relax_pipeline="default",
     tir_pipeline="default",
     exec_mode="bytecode",
-    **unused,
+    *,
+    system_lib=None,
 ):
     """A program that can be run; the evaluator runs it as it is."""
     if not isinstance(mod, IRModule):

@@ -413,7 +413,7 @@ def read_function(func, names):
     return made
 
 
-def ir_module(mod=None, check_well_formed=True, s_tir=False, **unused):
+def ir_module(mod=None, check_well_formed=True, s_tir=False):
     """Makes a module of a class with functions."""
 
     def decorate(cls):

@@ -1,11 +1,33 @@
 """Programs as texts."""
 
+import difflib
+import warnings
+
 from .. import _engine
 from .._node import EXPR, PRIM, STMT, TYPE, number
 
 
-def script(node, *, name=None, show_meta=False, **unused):
+_ELSEWHERE = (
+    "ir_prefix tir_prefix relax_prefix module_alias buffer_dtype int_dtype float_dtype verbose_expr indent_spaces "
+    "print_line_numbers num_context_lines syntax_sugar show_object_address show_all_ty show_all_struct_info extra_config "
+    "path_to_underline path_to_annotate obj_to_underline obj_to_annotate black_format"
+).split()
+"""Options of TVM's printer that the engine's does not have."""
+
+
+def _check(options):
+    for option in options:
+        if option in _ELSEWHERE:
+            warnings.warn(f"script: {option} changes nothing here", stacklevel=4)
+            continue
+        meant = difflib.get_close_matches(option, ["name", "show_meta", *_ELSEWHERE], 1)
+        hint = f"; did you mean {meant[0]}?" if meant else ""
+        raise TypeError(f"script() got an unexpected keyword argument '{option}'{hint}")
+
+
+def script(node, *, name=None, show_meta=False, **options):
     """The text of a module, function, expression or type."""
+    _check(options)
     from ..ir.expr import Expr, GlobalVar
     from ..ir.module import IRModule
     from ..ir.op import Op

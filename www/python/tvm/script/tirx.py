@@ -6,7 +6,7 @@ import textwrap
 from ._names import Word, function_decorator
 
 
-def prim_func(func=None, *, private=False, check_well_formed=True, s_tir=False, **unused):
+def prim_func(func=None, *, private=False, check_well_formed=True, s_tir=False, persistent=False):
     """A tensor program."""
     return function_decorator(func, 1, None)
 
@@ -71,7 +71,7 @@ def Var(name, dtype):
 SizeVar = Var
 
 
-def handle(dtype=None, storage_scope="global", **unused):
+def handle(dtype=None, storage_scope="global"):
     """A pointer."""
     from ..ir.type import PointerType, PrimType
     from ..tirx import Var as Make

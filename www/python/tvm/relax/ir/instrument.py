@@ -6,7 +6,7 @@ from ...ir.instrument import PassInstrument
 class WellFormedInstrument(PassInstrument):
     """Checks the module before and after every pass."""
 
-    def __init__(self, check_ty=True, validate_before_transform=True, **unused):
+    def __init__(self, check_ty=True, validate_before_transform=True):
         super().__init__("WellFormedInstrument")
         self.validate_before_transform = validate_before_transform
         self.skipped = ("Normalize", "NormalizeGlobalVar", "ResolveGlobals")
