@@ -42,7 +42,7 @@ pub struct Param {
 }
 
 impl Param {
-    /// Whether it takes all arguments without a name, as a list: one whose name begins with `*`.
+    /// True if it takes all arguments without a name, as a list: one whose name begins with `*`.
     pub fn is_rest(&self) -> bool {
         self.name.starts_with('*')
     }

@@ -9,7 +9,7 @@ use crate::tir::arith::Analyzer;
 use crate::tir::arith::iter::{Level, detect_iter_map};
 use crate::tir::binary;
 
-/// Whether an expression uses one of some variables.
+/// True if an expression uses one of some variables.
 pub(super) fn uses_any(store: &Store, expr: PrimId, vars: &[Id<Symbol>]) -> bool {
     let mut found = false;
     store.for_each_prim(expr, &mut |_, node| found |= matches!(node, PrimExpr::Var(var) if vars.contains(var)));
@@ -90,7 +90,7 @@ pub(super) fn scope_rank(scope: &str) -> i32 {
     }
 }
 
-/// Whether the bindings of a block are digits of the iterators in `ranges`.
+/// True if the bindings of a block are digits of the iterators in `ranges`.
 pub(super) fn is_affine(state: &mut State<'_>, block: &Block, ranges: &[(Id<Symbol>, (PrimId, PrimId))]) -> bool {
     if ranges.is_empty() {
         return true;
@@ -105,7 +105,7 @@ pub(super) fn is_affine(state: &mut State<'_>, block: &Block, ranges: &[(Id<Symb
     }
 }
 
-/// Whether the bindings of a block are digits of the loops around it, by a look at them.
+/// True if the bindings of a block are digits of the loops around it, by a look at them.
 pub(super) fn is_affine_now(state: &mut State<'_>, tree: &Tree, at: usize) -> Outcome<bool> {
     let block = state.block_at(tree, at)?;
     if tree.nodes[at].parent.is_none() {
@@ -141,7 +141,7 @@ pub(super) fn scope_root(state: &mut State<'_>, tree: &Tree, at: usize, pipeline
     Ok(root)
 }
 
-/// Whether a block is the only one that writes what it writes, in a block around it; or under a loop, as TVM sees that: by
+/// True if a block is the only one that writes what it writes, in a block around it; or under a loop, as TVM sees that: by
 /// what is in the blocks under it.
 fn is_dominant(state: &State<'_>, tree: &Tree, root: usize, at: usize) -> Outcome<bool> {
     let writers: Vec<(Id<Buffer>, usize)> = match tree.is_loop(root) {
@@ -194,7 +194,7 @@ pub(super) fn reduction_error(state: &mut State<'_>, tree: &Tree, at: usize, roo
     Ok(if reduces_into_places(state, &block) { 0 } else { 5 })
 }
 
-/// Whether no reduction variable stands in an index of what is written.
+/// True if no reduction variable stands in an index of what is written.
 fn reduces_into_places(state: &State<'_>, block: &Block) -> bool {
     let reduce: Vec<Id<Symbol>> = block.iters.iter().filter(|iter| iter.kind == IterKind::Reduce).map(|iter| iter.var).collect();
     let written: Vec<Id<Buffer>> = block.writes.iter().map(|region| region.buffer).collect();
@@ -258,7 +258,7 @@ pub(super) fn check_subtree_compact(state: &mut State<'_>, tree: &Tree, root: us
     Ok(())
 }
 
-/// Whether a block writes a buffer that the block around does not allocate.
+/// True if a block writes a buffer that the block around does not allocate.
 pub(super) fn is_output(state: &State<'_>, tree: &Tree, at: usize, root: usize) -> Outcome<bool> {
     let (block, scope) = (state.block_at(tree, at)?, state.block_at(tree, root)?);
     Ok(block.writes.iter().any(|region| !scope.allocs.contains(&region.buffer)))

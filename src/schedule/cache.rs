@@ -85,7 +85,7 @@ pub(super) struct Insert {
     pub consumers: Vec<Id<Block>>,
     /// The block that writes the copy, for a copy of what is written.
     pub writer: Option<Id<Block>>,
-    /// Whether what is under way accesses the copy.
+    /// True if what is under way accesses the copy.
     pub active: bool,
     pub under_writer: bool,
 }
@@ -386,7 +386,7 @@ impl State<'_> {
         Ok(found)
     }
 
-    /// Whether all blocks of a scope that read a buffer stand right under a statement.
+    /// True if all blocks of a scope that read a buffer stand right under a statement.
     fn all_under(&self, tree: &Tree, root: usize, buffer: Id<Buffer>, at: StmtId) -> Outcome<bool> {
         let under = tree.nodes.iter().position(|node| node.stmt == at).map(|at| tree.child_blocks(at)).unwrap_or_default();
         for child in tree.child_blocks(root) {

@@ -23,7 +23,7 @@ fn loads(store: &Store, root: PrimId, buffer: Id<Buffer>, depth: usize) -> usize
     n
 }
 
-/// Whether loads of a buffer are multiplied or divided.
+/// True if loads of a buffer are multiplied or divided.
 fn scales(store: &Store, root: PrimId, buffer: Id<Buffer>) -> bool {
     let mut found = false;
     store.for_each_prim(root, &mut |id, node| {

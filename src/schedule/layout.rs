@@ -21,7 +21,7 @@ pub(super) struct Accesses {
     predicates: Vec<PrimId>,
     /// A buffer with the one in its place and where its elements go; then only its accesses change.
     relayout: Option<(Id<Buffer>, Id<Buffer>, IndexMap)>,
-    /// Whether a region of that buffer could not be found again.
+    /// True if a region of that buffer could not be found again.
     lost: bool,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! A [`State`] is a module under transformation. An instruction names blocks and loops by handles, which stay valid while
 //! the program changes: a loop is known by its variable, a block by a number that goes with it from version to version.
-//! Whether bindings are affine and what is read is written before is kept from instruction to instruction, as TVM keeps it
+//! True if bindings are affine and what is read is written before is kept from instruction to instruction, as TVM keeps it
 //! (`Flags`); who writes what somebody else reads is found out from the program as it is.
 //!
 //! [`apply_trace`] runs instructions as `sch.trace.as_python()` prints them. One that TVM refuses is refused, with TVM's

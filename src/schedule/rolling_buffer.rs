@@ -18,7 +18,7 @@ struct Rolling {
     scope: Id<Block>,
     /// For each axis the loop that moves the window, and by how much windows overlap.
     windows: Vec<Option<(Id<Symbol>, i64)>>,
-    /// Whether the block under way stores into the buffer.
+    /// True if the block under way stores into the buffer.
     stored: bool,
     lost: bool,
 }

@@ -95,7 +95,7 @@ pub(super) fn unbound(state: &mut State<'_>, block: &Block, region: &Region) -> 
     found
 }
 
-/// Whether the blocks right in a block are stages: what each reads of others is written before, all of it, and nothing is
+/// True if the blocks right in a block are stages: what each reads of others is written before, all of it, and nothing is
 /// overwritten that somebody else has read. And of each that depends on others, whether what it reads is written before.
 pub(super) fn stages_in(state: &mut State<'_>, tree: &Tree, root: usize) -> Outcome<(bool, Vec<(usize, bool)>)> {
     let all = dependencies(state, tree, root)?;
@@ -111,7 +111,7 @@ pub(super) fn stages_in(state: &mut State<'_>, tree: &Tree, root: usize) -> Outc
     Ok((stages, covered))
 }
 
-/// Whether what a block reads is written, as far as blocks of its scope write it, before it is read.
+/// True if what a block reads is written, as far as blocks of its scope write it, before it is read.
 fn is_covered(state: &mut State<'_>, tree: &Tree, root: usize, consumer: usize, sources: &[usize]) -> Outcome<bool> {
     let path: Vec<usize> = std::iter::once(consumer).chain(tree.ancestors(consumer)).take_while(|at| *at != root).collect();
     let reader = state.block_at(tree, consumer)?;

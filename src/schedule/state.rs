@@ -46,7 +46,7 @@ const PRIMITIVES: &[&str] = &[
     "vectorize",
 ];
 
-/// Whether an instruction may change a program; the others look for blocks and loops, or decide on numbers.
+/// True if an instruction may change a program; the others look for blocks and loops, or decide on numbers.
 pub fn changes(name: &str) -> bool {
     !(name.starts_with("get_") || name.starts_with("sample_") || ["work_on", "enter_postproc", "remove_rv"].contains(&name))
 }
@@ -54,11 +54,11 @@ pub fn changes(name: &str) -> bool {
 /// What is known of a block (TVM's `SBlockInfo`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flags {
-    /// Whether its bindings are digits of the loops around it.
+    /// True if its bindings are digits of the loops around it.
     pub affine: bool,
-    /// Whether what it reads of other blocks in its scope is written before, all of it.
+    /// True if what it reads of other blocks in its scope is written before, all of it.
     pub covered: bool,
-    /// Whether the blocks right in it are stages.
+    /// True if the blocks right in it are stages.
     pub stages: bool,
 }
 

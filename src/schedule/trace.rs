@@ -106,7 +106,7 @@ impl Tracer {
         }
     }
 
-    /// Whether a name stands for anything.
+    /// True if a name stands for anything.
     pub fn knows(&self, name: &str) -> bool {
         self.names.contains_key(name)
     }

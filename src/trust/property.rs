@@ -75,7 +75,7 @@ impl Property {
         })
     }
 
-    /// Whether it is about each version by itself.
+    /// True if it is about each version by itself.
     fn is_of_versions(&self) -> bool {
         !matches!(self, Property::Check | Property::Diagnostic(_))
     }

@@ -174,7 +174,7 @@ impl Reducer {
         self.enter();
     }
 
-    /// Whether a document still shows it; then it is the best.
+    /// True if a document still shows it; then it is the best.
     fn attempt(&mut self, document: Document) -> bool {
         self.tried += 1;
         let mut session = self.like.like();

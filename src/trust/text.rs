@@ -35,7 +35,7 @@ pub struct Text<'a> {
     pub functions: Vec<Function>,
     /// Its bindings in order.
     pub bindings: Vec<Binding>,
-    /// Whether it is one of Relay.
+    /// True if it is one of Relay.
     pub is_relay: bool,
 }
 
@@ -237,7 +237,7 @@ pub fn renamed(line: &str, from: &str, to: &str) -> String {
     out + rest
 }
 
-/// Whether a line has a name as a whole.
+/// True if a line has a name as a whole.
 pub fn names(line: &str, name: &str) -> bool {
     line.contains(name) && renamed(line, name, "\u{1}") != line
 }

@@ -33,7 +33,7 @@ export function linesOf(text: string, read: readonly Instruction[]): Line[] {
   return lines.sort((a, b) => a.from - b.from);
 }
 
-/** Whether an instruction may change the program; the others look for blocks and loops, or decide on numbers. */
+/** True if an instruction may change the program; the others look for blocks and loops, or decide on numbers. */
 export function changesProgram(code: string): boolean {
   const name = /\.(\w+)\(/.exec(code)?.[1] ?? "";
   return !/^(get_|sample_|work_on$|enter_postproc$|remove_rv$)/.test(name);

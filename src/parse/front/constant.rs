@@ -210,7 +210,7 @@ impl Constants {
     }
 }
 
-/// Whether names stand in an expression that a caller might not have in scope.
+/// True if names stand in an expression that a caller might not have in scope.
 fn has_names(tree: &Tree<'_>, id: Id<Expr>) -> bool {
     let span = tree.span(id);
     (0..tree.len()).map(Id::from_index).any(|inner| {

@@ -44,11 +44,11 @@ pub struct Choice {
     pub name: String,
     /// Its first line, or the names of its functions.
     pub head: String,
-    /// Whether it is the one that was read.
+    /// True if it is the one that was read.
     pub chosen: bool,
 }
 
-/// Whether a text is Relay: it has a definition, a function or a variable of Relay.
+/// True if a text is Relay: it has a definition, a function or a variable of Relay.
 fn is_relay(text: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim_start();
@@ -60,7 +60,7 @@ fn is_relay(text: &str) -> bool {
 /// What a text is, as far as its look tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recognised {
-    /// Whether its program is TVMScript, not Relay.
+    /// True if its program is TVMScript, not Relay.
     pub script: bool,
     /// The text without what it was wrapped in, and what that was; nothing when it stands as it is.
     pub inner: Option<(String, String)>,
@@ -213,7 +213,7 @@ fn in_string(text: &Text) -> Option<(Text, Diagnostic)> {
     Some((inner, note))
 }
 
-/// Whether most of a text is statements of Python.
+/// True if most of a text is statements of Python.
 fn looks_like_python(text: &str) -> bool {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let python = |line: &str| {

@@ -164,7 +164,7 @@ fn items(text: &str, lines: &[Line], mut constants: Constants) -> (Vec<Item>, Fx
     (items, values)
 }
 
-/// Whether functions of TVM are members of a class that says nothing of it.
+/// True if functions of TVM are members of a class that says nothing of it.
 fn has_members(text: &str, body: &[Line]) -> bool {
     let Some(first) = body.first() else { return false };
     body.iter()
@@ -395,7 +395,7 @@ fn write_item(out: &mut Selected, source: &Text, found: &Lines, item: &Item) {
     out.text.put("\n", source, end..end);
 }
 
-/// Whether a word is a name that is used: not `n=` in a call, not `.n`.
+/// True if a word is a name that is used: not `n=` in a call, not `.n`.
 pub(super) fn stands_for_itself(text: &str, range: &Range<usize>) -> bool {
     let before = text[..range.start].trim_end_matches([' ', '\t']);
     let after = text[range.end..].trim_start_matches([' ', '\t']);

@@ -310,12 +310,12 @@ fn time(line: &str) -> Option<usize> {
     Some(line.len() - rest.strip_prefix(' ').unwrap_or(rest).len())
 }
 
-/// Whether a text has functions of TVM in it.
+/// True if a text has functions of TVM in it.
 pub(super) fn looks_like_program(text: &str) -> bool {
     is_script(text) || super::is_relay(text)
 }
 
-/// Whether a text has decorated functions or modules.
+/// True if a text has decorated functions or modules.
 pub(super) fn is_script(text: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim_start();

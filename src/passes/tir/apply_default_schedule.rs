@@ -85,7 +85,7 @@ pub(super) fn given(store: &mut Store, args: &Args) -> Result<Option<AttrValue>,
     }
 }
 
-/// Whether a function is marked.
+/// True if a function is marked.
 pub(super) fn is_scheduled(store: &Store, func: &PrimFunc) -> bool {
     store.attr_int(func.attrs, "tirx.is_scheduled").is_some_and(|mark| mark != 0)
 }

@@ -47,7 +47,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
 }
 
 struct Inject {
-    /// Whether copies are asynchronous here.
+    /// True if copies are asynchronous here.
     inside: bool,
 }
 

@@ -88,7 +88,7 @@ struct Lower {
     kind: Option<PrimId>,
     id: Option<PrimId>,
     frame: Frame,
-    /// Whether only the size of the frame is asked for.
+    /// True if only the size of the frame is asked for.
     measures: bool,
     /// What runs before each statement under way.
     before: Vec<Vec<StmtId>>,
@@ -233,7 +233,7 @@ impl Lower {
         }
     }
 
-    /// Whether a buffer is small enough to be kept on the stack of a CPU.
+    /// True if a buffer is small enough to be kept on the stack of a CPU.
     fn on_stack(&self, store: &Store, buffer: Id<Buffer>) -> bool {
         let data = store.buffer(buffer);
         let size = data.shape.iter().try_fold(bytes(data.dtype), |size, extent| store.as_prim_int(*extent)?.checked_mul(size));

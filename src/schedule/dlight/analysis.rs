@@ -100,7 +100,7 @@ pub(super) fn dominant_access(sch: &mut Sch<'_, '_>, block: &Block, only: Option
     Ok(normalize_to_iter_sum(store, &mut Analyzer::new(), offset, &iters))
 }
 
-/// Whether an expression is a number greater than one. TVM cannot decide that of one that is no number.
+/// True if an expression is a number greater than one. TVM cannot decide that of one that is no number.
 pub(super) fn above_one(sch: &Sch<'_, '_>, value: PrimId) -> Outcome<Option<i64>> {
     match sch.state.store.as_prim_int(value) {
         Some(value) => Ok(Some(value).filter(|value| *value > 1)),
@@ -232,7 +232,7 @@ impl Sch<'_, '_> {
         }
     }
 
-    /// Whether an epilogue reads results of a block with fewer than all of its iterators.
+    /// True if an epilogue reads results of a block with fewer than all of its iterators.
     pub(super) fn is_broadcast(&mut self, block: BlockRef, epilogue: BlockRef) -> Outcome<bool> {
         let (block, epilogue) = (self.block(block)?, self.block(epilogue)?);
         for region in &epilogue.reads {

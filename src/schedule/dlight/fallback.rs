@@ -5,7 +5,7 @@ use super::steps::Sch;
 use crate::ir::{AttrNode, ForKind, Stmt, StmtId};
 use crate::schedule::Outcome;
 
-/// Whether a statement launches threads itself.
+/// True if a statement launches threads itself.
 fn launches(sch: &Sch<'_, '_>, root: StmtId) -> bool {
     let mut found = false;
     let store = &*sch.state.store;

@@ -15,13 +15,13 @@ pub(super) struct Shape {
     pub family: &'static str,
     /// Elements that a thread adds at once.
     pub vector: i64,
-    /// Whether the vector is loaded into shared memory, and by how many elements at once.
+    /// True if the vector is loaded into shared memory, and by how many elements at once.
     pub shared: Option<i64>,
     /// Bytes of the matrix that are loaded at once.
     pub load: i64,
     /// How far loops are unrolled.
     pub unroll: i64,
-    /// Whether threads of a warp exchange values without memory.
+    /// True if threads of a warp exchange values without memory.
     pub shuffles: bool,
     /// Threads over space and over the reduction, and whether the former are `threadIdx.x`: where space is longer, where it
     /// is not, and where it is not known.

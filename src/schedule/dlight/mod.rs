@@ -27,9 +27,9 @@ use steps::Sch;
 pub struct Device {
     /// The kind of target: `cuda`.
     pub kind: String,
-    /// Whether it is a CPU, by its keys.
+    /// True if it is a CPU, by its keys.
     pub cpu: bool,
-    /// Whether it is a GPU, by its keys.
+    /// True if it is a GPU, by its keys.
     pub gpu: bool,
     /// `max_threads_per_block`, or else `max_num_threads`.
     pub block_threads: Option<i64>,
@@ -39,11 +39,11 @@ pub struct Device {
     pub shared_memory: Option<i64>,
     /// `arch`
     pub arch: String,
-    /// Whether its host runs Android.
+    /// True if its host runs Android.
     pub android: bool,
-    /// Whether an attribute says Adreno.
+    /// True if an attribute says Adreno.
     pub adreno: bool,
-    /// Whether an attribute says Mali.
+    /// True if an attribute says Mali.
     pub mali: bool,
     /// Bits of a vector register of a CPU.
     pub vector_bits: i64,

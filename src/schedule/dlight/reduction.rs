@@ -9,7 +9,7 @@ use crate::tir::arith::iter::Sum;
 
 /// What is known of the loops of a sum when they have been made three: space, reduction, and what is packed.
 struct Form {
-    /// Whether the input is read along the reduction.
+    /// True if the input is read along the reduction.
     inner: bool,
     /// The factor by which a loop over space is packed.
     packed: Option<i64>,

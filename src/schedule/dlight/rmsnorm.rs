@@ -5,7 +5,7 @@ use super::steps::{Sch, exactly};
 use crate::ir::{Block, PrimExpr, Stmt};
 use crate::schedule::Outcome;
 
-/// Whether a block copies elements, or converts them.
+/// True if a block copies elements, or converts them.
 fn copies(sch: &Sch<'_, '_>, block: &Block) -> bool {
     let store = &*sch.state.store;
     let Stmt::Store { indices, value, .. } = store.stmt(block.body) else { return false };

@@ -219,7 +219,7 @@ pub(super) fn loaded() -> Option<Store> {
     })
 }
 
-/// Whether a session cannot be used any more, because what was lent of it did not come back.
+/// True if a session cannot be used any more, because what was lent of it did not come back.
 pub(super) fn is_lost() -> bool {
     LOST.get()
 }

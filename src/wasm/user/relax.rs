@@ -386,7 +386,7 @@ pub fn user_builder_do(builder: u32, what: u32, words: &[u32]) -> Js<Vec<u32>> {
     })
 }
 
-/// Whether there are parameters, and which.
+/// True if there are parameters, and which.
 fn read_params(read: &mut Words<'_>) -> Js<Option<Vec<VarId>>> {
     let known = read.word()? != 0;
     let params = read.rest(Words::var)?;

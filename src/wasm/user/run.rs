@@ -29,7 +29,7 @@ struct PassDesc {
     call: String,
     /// Indices of the parts.
     passes: Vec<JsValue>,
-    /// Whether it stands in the list of passes, or is only a part of one.
+    /// True if it stands in the list of passes, or is only a part of one.
     listed: bool,
 }
 
@@ -326,13 +326,13 @@ pub fn user_instruments() -> Vec<String> {
     crate::pass::built_in::ALL.iter().map(|spec| spec.name.to_owned()).collect()
 }
 
-/// Whether a call of an instrument that is built in can be made; throws when it cannot.
+/// True if a call of an instrument that is built in can be made; throws when it cannot.
 #[wasm_bindgen]
 pub fn user_instrument(call: &str) -> Js<()> {
     instrument::resolve(call, "").map(|_| ()).map_err(|e| words_of(&e))
 }
 
-/// Whether a pass of that name is compiled in.
+/// True if a pass of that name is compiled in.
 #[wasm_bindgen]
 pub fn user_has_pass(name: &str) -> bool {
     name == "Sequential" || Registry::from(passes::ALL).lookup(name).is_some()

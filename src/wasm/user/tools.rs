@@ -62,13 +62,13 @@ pub fn user_parse_module(text: &str) -> Js<Vec<u32>> {
     })
 }
 
-/// Whether the program is one of Relax.
+/// True if the program is one of Relax.
 #[wasm_bindgen]
 pub fn user_is_relax() -> Js<bool> {
     with(|lent| Ok(lent.dialect == Dialect::Relax))
 }
 
-/// Whether a text is TVMScript, and not Relay.
+/// True if a text is TVMScript, and not Relay.
 #[wasm_bindgen]
 pub fn user_is_script(text: &str) -> bool {
     parse::is_script(text)

@@ -111,7 +111,7 @@ pub(super) fn blocks_in(store: &Store, id: StmtId, found: &mut Vec<StmtId>) {
     }
 }
 
-/// Whether nothing else in `body` writes what a block writes.
+/// True if nothing else in `body` writes what a block writes.
 fn is_only_writer(store: &Store, body: StmtId, block: &Block) -> bool {
     let mut blocks = Vec::new();
     blocks_in(store, body, &mut blocks);
@@ -125,7 +125,7 @@ fn is_only_writer(store: &Store, body: StmtId, block: &Block) -> bool {
     block.writes.iter().all(|region| writes(region.buffer) == 1)
 }
 
-/// Whether what a reduction is over says where its results go.
+/// True if what a reduction is over says where its results go.
 fn indexes_results(store: &Store, block: &Block) -> bool {
     let over: Vec<Id<Symbol>> = block.iters.iter().filter(|iter| iter.kind == IterKind::Reduce).map(|iter| iter.var).collect();
     let mut affected = over.clone();

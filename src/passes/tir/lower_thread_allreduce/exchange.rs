@@ -166,7 +166,7 @@ impl Exchange<'_> {
         reducer.results.iter().map(|result| substitute(self.store, *result, &mut |_, symbol| value(symbol))).collect()
     }
 
-    /// Whether threads of warps can exchange their values.
+    /// True if threads of warps can exchange their values.
     fn fits_warps(&self, threads: &[Threads]) -> bool {
         let Device { kind, warp, most } = self.device;
         let fits = |dtype: &DType| match (dtype.code, dtype.bits) {
