@@ -5,7 +5,7 @@ use crate::pass::trace::Trace;
 use crate::print::{self, PrintOptions};
 use crate::{parse, verify};
 
-/// What passes make that is no program by the rules, or is read as another one, in TVM too.
+/// Results of passes that break the rules, or are read as another program, in TVM too.
 const AS_IN_TVM: &[(&str, &str)] = &[
     // A variable that the part behind the lifted one gives back is bound in the lifted one.
     ("LiftTransformParams", "relax-unbound-var"),

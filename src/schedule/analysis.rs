@@ -1,4 +1,4 @@
-//! What instructions check of loops and blocks (TVM's `analysis/analysis.cc`).
+//! Checks of loops and blocks by instructions (TVM's `analysis/analysis.cc`).
 
 use super::scope::buffer_writers;
 use super::state::State;
@@ -80,7 +80,7 @@ pub(super) fn domains(
     Ok(found)
 }
 
-/// How local a kind of memory is: 0 global, 1 shared, 2 warp, 3 local and others.
+/// The rank of a storage scope: 0 global, 1 shared, 2 warp, 3 local and others.
 pub(super) fn scope_rank(scope: &str) -> i32 {
     match scope.split('.').next().unwrap_or_default() {
         "" | "global" => 0,

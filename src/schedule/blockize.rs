@@ -198,7 +198,7 @@ impl State<'_> {
         found.into()
     }
 
-    /// What the outer block begins with: the beginning of the reduction, under the loops that it needs.
+    /// Returns the init of the outer block: the beginning of the reduction, under the loops that it needs.
     fn outer_init(&mut self, changed: &Block, inner: &Block, loops: &[(usize, For)], init: StmtId) -> StmtId {
         let mut used = Vec::new();
         self.store.for_each_stmt(init, |stmt| {

@@ -12,7 +12,7 @@ use crate::tir::access::extent_of;
 use crate::tir::arith::{Analyzer, covering_region};
 use crate::tir::{Rewriting, StmtMutator, binary, substitute};
 
-/// Where a copy goes: the loop or block, and the place among what stands in it.
+/// The place of a copy: the loop or block, and the place among what stands in it.
 struct Place {
     writer: Option<Id<Block>>,
     scope: Id<Block>,
@@ -73,7 +73,7 @@ impl Place {
 pub(super) struct Insert {
     pub old: Id<Buffer>,
     pub new: Id<Buffer>,
-    /// Where each axis of the copy begins, if it is not as great as the buffer.
+    /// The begin of each axis of the copy, if it is smaller than the buffer.
     pub offset: Option<Vec<PrimId>>,
     /// Where everybody accesses the copy, if that is said.
     pub points: Option<Box<[PrimId]>>,

@@ -9,10 +9,10 @@ use crate::ir::{Block, Buffer, Id, IterKind, PrimExpr, PrimId, PrimOp, Region, S
 use crate::tir::arith::Analyzer;
 use crate::tir::{Nothing, Rewriting, StmtMutator, binary, constant};
 
-/// How deep an epilogue may nest.
+/// The greatest nesting depth of an epilogue.
 const MAX_DEPTH: usize = 200;
 
-/// How often a buffer is loaded in an expression.
+/// Returns the number of loads of a buffer in an expression.
 fn loads(store: &Store, root: PrimId, buffer: Id<Buffer>, depth: usize) -> usize {
     let node = store.prim_of_id(root);
     let mut n = usize::from(matches!(node, PrimExpr::Load { buffer: of, .. } if *of == buffer));

@@ -17,7 +17,7 @@ pub(super) const NOT_INLINED: &str =
     "ScheduleError: The block cannot be inlined because its block body does not meet the requirement";
 const ONLY_LEAF: &str = "ScheduleError: Cannot remove the only leaf in the scope";
 
-/// What happens to accesses of the buffer that goes.
+/// The rewriting of accesses of the buffer that goes.
 enum Way {
     /// Loads become the value that was stored, over these variables in the place of the indices.
     Forward { vars: Vec<Id<Symbol>>, value: PrimId },
@@ -98,7 +98,7 @@ impl StmtMutator for Inliner {
             Stmt::Store { buffer, value, .. } if buffer == self.buffer => {
                 let Way::Backward { store, subs, .. } = &self.way else { return None };
                 let (target, indices, result) = store.clone();
-                // What is stored may read the buffer again, as in a reduction: that is the consumer's buffer now.
+                // The stored value may read the buffer again, as in a reduction: that is the consumer's buffer now.
                 let subs = subs.clone();
                 let sub = |store: &mut Store, prim| substitute(store, prim, &mut |_, symbol| subs.get(&symbol).copied());
                 let again = over_loads(cx.store, value, buffer, &mut |store| {

@@ -48,7 +48,7 @@ impl Accesses {
             .collect()
     }
 
-    /// Where an access goes.
+    /// The target of an access.
     fn access(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>, indices: &[PrimId]) -> (Id<Buffer>, Box<[PrimId]>) {
         match self.relayout.clone() {
             None => (buffer, self.simple(cx, indices).into()),

@@ -50,7 +50,7 @@ pub use trace::{Failure, Tracer, apply_trace};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 
-/// What an instruction gives, or why it is refused.
+/// The result of an instruction, or the reason of its refusal.
 pub type Outcome<T> = Result<T, Refused>;
 
 fn refuse<T>(message: impl Into<String>) -> Outcome<T> {

@@ -244,7 +244,7 @@ impl State<'_> {
         Ok((block, place, indices))
     }
 
-    /// What a stage does, and what it begins with.
+    /// The body of a stage, and its init.
     fn bodies(
         &mut self,
         reduction: &Reduction,

@@ -49,7 +49,7 @@ impl Rolling {
         if !std::mem::take(&mut self.stored) {
             return;
         }
-        // What was computed for the window before is not computed again.
+        // Elements of the window before are not computed again.
         for (window, iter) in self.windows.iter().zip(&kept.iters) {
             let (Some((var, overlap)), Some(value)) = (window, iter.value) else { continue };
             let dtype = store.symbol(*var).dtype;

@@ -69,7 +69,7 @@ fn each_once(all: impl Iterator<Item = usize>) -> Vec<usize> {
     found
 }
 
-/// How many blocks right in a block write each buffer.
+/// Counts the blocks right in a block that write each buffer.
 pub(super) fn buffer_writers(state: &State<'_>, tree: &Tree, root: usize) -> Outcome<Vec<(Id<Buffer>, usize)>> {
     let mut found: Vec<(Id<Buffer>, usize)> = Vec::new();
     for at in tree.child_blocks(root) {

@@ -51,7 +51,7 @@ pub fn changes(name: &str) -> bool {
     !(name.starts_with("get_") || name.starts_with("sample_") || ["work_on", "enter_postproc", "remove_rv"].contains(&name))
 }
 
-/// What is known of a block (TVM's `SBlockInfo`).
+/// Facts about a block (TVM's `SBlockInfo`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flags {
     /// True if its bindings are digits of the loops around it.
@@ -91,7 +91,7 @@ pub struct State<'s> {
     blocks: Vec<(usize, Id<Block>)>,
 }
 
-/// What a [`State`] was at some time.
+/// A copy of a [`State`] at some time.
 #[derive(Clone)]
 pub struct Saved {
     funcs: Vec<(Id<Name>, ExprId)>,
@@ -178,7 +178,7 @@ impl<'s> State<'s> {
         result
     }
 
-    /// What is there now, to come back to.
+    /// Returns a copy of the present state, to come back to.
     pub fn saved(&self) -> Saved {
         Saved {
             funcs: self.funcs.clone(),
@@ -271,7 +271,7 @@ impl<'s> State<'s> {
         self.flags.insert((self.at, block), flags);
     }
 
-    /// What is known of a block.
+    /// Returns the facts about a block.
     pub(super) fn flags_of(&mut self, tree: &Tree, at: usize) -> Outcome<Flags> {
         self.learn()?;
         let known = tree.as_block(at).and_then(|block| self.flags.get(&(self.at, block)));
@@ -306,7 +306,7 @@ impl<'s> State<'s> {
         }
     }
 
-    /// What a block is now.
+    /// Derives the facts about a block from the program.
     pub(super) fn block_id(&self, block: BlockRef) -> Id<Block> {
         self.blocks[block.0].1
     }

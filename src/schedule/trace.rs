@@ -11,7 +11,7 @@ use crate::tir::index_map::IndexMap;
 use crate::tir::{binary, math};
 use rustc_hash::FxHashMap;
 
-/// What a name in a trace stands for.
+/// The meaning of a name in a trace.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Block(BlockRef),
@@ -25,7 +25,7 @@ pub(super) enum Value {
 /// An instruction that was refused.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// How many instructions were applied before.
+    /// The number of instructions that were applied before.
     pub done: usize,
     /// Its place in the text.
     pub span: Span,
@@ -47,7 +47,7 @@ pub fn apply_trace(state: &mut State<'_>, trace: &[Instruction]) -> Result<(), F
     Ok(())
 }
 
-/// What the names of a trace stand for, as far as it was applied.
+/// The meanings of the names of a trace, as far as it was applied.
 #[derive(Clone, Default)]
 pub struct Tracer {
     names: FxHashMap<String, Value>,

@@ -37,7 +37,7 @@ struct Small {
     by: i64,
 }
 
-/// What the check of a step found.
+/// The finding of the check of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// The outcome.
@@ -122,7 +122,7 @@ fn pair(session: &mut Session, before: usize, after: usize) -> Option<(Module, M
     Some((versions.get(before)?.clone(), versions.get(after)?.clone()))
 }
 
-/// What a step keeps: where it runs others, what those keep.
+/// The promise of a step: where it runs others, what those keep.
 fn kept(session: &Session, index: usize) -> Keeps {
     let steps = session.trace().steps.get(index..).unwrap_or_default();
     let depth = steps.first().map_or(0, |step| step.depth);

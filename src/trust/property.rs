@@ -1,4 +1,4 @@
-//! What a run should have, and the first step after which it has it no more.
+//! Properties of a run, and the first step after which one is lost.
 
 use super::Trust;
 use crate::check::step::Verdict;
@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// A predicate over the text of a program.
 pub type Predicate = Rc<dyn Fn(&str) -> bool>;
 
-/// What every version of a program, or every step, should have.
+/// A property of every version of a program, or of every step.
 #[derive(Clone)]
 pub enum Property {
     /// A step keeps what the program computes: `check`.
@@ -105,7 +105,7 @@ impl Property {
     }
 }
 
-/// Where a property was lost.
+/// The place where a property was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Culprit {
     /// Index of the step; none when the program did not have it before the first.
@@ -122,7 +122,7 @@ pub struct Culprit {
     pub rewrite: Option<u32>,
     /// The rule of that rewrite, and what it rewrote.
     pub rule: String,
-    /// How many rewrites the step has.
+    /// The number of rewrites of the step.
     pub rewrites: usize,
 }
 
@@ -139,7 +139,7 @@ impl std::fmt::Display for Culprit {
     }
 }
 
-/// What a step did between two versions, by itself.
+/// The effect of a step between two versions, by itself.
 struct Change {
     step: usize,
     before: usize,
@@ -243,7 +243,7 @@ fn culprit_of_nothing(why: String) -> Culprit {
     Culprit { step: None, id: String::new(), name: String::new(), row: 0, why, rewrite: None, rule: String::new(), rewrites: 0 }
 }
 
-/// What a step failed with or reported.
+/// The messages that a step failed with or reported.
 fn said(step: &Step) -> impl DoubleEndedIterator<Item = &str> + Clone {
     let failed: &[Diagnostic] = if let Outcome::Failed(found) = &step.outcome { found } else { &[] };
     failed.iter().chain(&step.reported).map(|found| found.message.as_str())

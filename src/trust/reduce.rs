@@ -10,7 +10,7 @@ use crate::print::Numbering;
 use crate::repro::{Document, DocumentRow};
 use crate::session::Session;
 
-/// What is taken out, in the order in which it is tried.
+/// The kinds of things that are taken out, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
     /// All rows but one, and the program as it was before it.
@@ -21,7 +21,7 @@ enum Stage {
     Context,
     /// Whole functions.
     Functions,
-    /// What comes behind a binding, which becomes the result.
+    /// The text behind a binding, which becomes the result.
     Tail,
     /// Bindings; what used one takes a parameter in its place.
     Bindings,
@@ -61,9 +61,9 @@ const ROUNDS: usize = 3;
 pub struct Reducer {
     /// The smallest document found that still shows it.
     pub best: Document,
-    /// Who is to blame in it.
+    /// The step that is to blame in it.
     pub culprit: Culprit,
-    /// How many candidates were tried.
+    /// The number of candidates that were tried.
     pub tried: usize,
     property: Property,
     /// A session to run candidates in, for the passes of a script.
@@ -147,7 +147,7 @@ impl Reducer {
         }
     }
 
-    /// How many bindings the smallest program has.
+    /// The number of bindings of the smallest program.
     pub fn bindings(&self) -> usize {
         Text::new(&self.best.source).bindings.len()
     }

@@ -9,7 +9,7 @@ use crate::repro::{Document, DocumentRow};
 use crate::session::Session;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What is wrong with a pass.
+/// A fault of a pass.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The call, or the name of the pipeline.

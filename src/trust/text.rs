@@ -47,7 +47,7 @@ fn in_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// How many brackets a line opens more than it closes; those in strings do not count.
+/// The number of brackets that a line opens more than it closes; those in strings do not count.
 fn depth(line: &str) -> i64 {
     let mut quoted = false;
     line.chars().fold(0, |depth, c| {

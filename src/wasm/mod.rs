@@ -58,7 +58,7 @@ pub struct Session {
     source: String,
     /// A script is being loaded.
     loading: bool,
-    /// What was found of the last run.
+    /// Findings of the last run.
     found: trust::Found,
 }
 
@@ -188,7 +188,7 @@ fn diff_answer(diff: &Diff) -> Result<JsValue, JsValue> {
     Ok(value)
 }
 
-/// What has thousands of fields crosses the boundary once, as JSON, and not field by field.
+/// A value with thousands of fields crosses the boundary once, as JSON, and not field by field.
 fn large_answer(value: &impl Serialize) -> Result<JsValue, JsValue> {
     let text = serde_json::to_string(value).map_err(|error| JsValue::from(error.to_string()))?;
     js_sys::JSON::parse(&text)

@@ -1,4 +1,4 @@
-//! What the page asks: the other side of `www/engine/protocol.ts`.
+//! Questions of the page: the other side of `www/engine/protocol.ts`.
 //!
 //! Requests are read field by field. Derived code for a value that says by one of its fields what it is keeps
 //! room for everything that might come, which was 15 KB of what the page loads.
@@ -221,14 +221,14 @@ struct FileView {
     text: String,
 }
 
-/// Who ran it, and what came out.
+/// The engine that ran it, and its result.
 #[derive(Serialize)]
 struct MadeView {
     engine: String,
     result: String,
 }
 
-/// What is looked at.
+/// The versions that are looked at.
 #[derive(Serialize)]
 struct ViewState {
     step: String,

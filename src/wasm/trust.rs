@@ -8,7 +8,7 @@ use crate::trust::{Culprit, Property, Reducer, Trust, bisect};
 use serde::Serialize;
 use wasm_bindgen::JsValue;
 
-/// What was found of the last run of a session so far.
+/// Findings of the last run of a session so far.
 #[derive(Default)]
 pub(super) struct Found {
     trust: Trust,
@@ -37,14 +37,14 @@ struct CulpritView {
     rewrites: usize,
 }
 
-/// Where a property was lost (`Blame` of the protocol).
+/// The place where a property was lost (`Blame` of the protocol).
 #[derive(Default, Serialize)]
 pub(super) struct BlameView {
     problem: String,
     culprit: Option<CulpritView>,
 }
 
-/// How far a reduction is (`Reduced` of the protocol).
+/// The progress of a reduction (`Reduced` of the protocol).
 #[derive(Default, Serialize)]
 pub(super) struct ReducedView {
     problem: String,

@@ -1,4 +1,4 @@
-//! What the page gets: plain views of the engine's types, named as in `www/engine/protocol.ts`.
+//! Answers to the page: plain views of the engine's types, named as in `www/engine/protocol.ts`.
 
 use super::request::DocumentView;
 use crate::diag::{Diagnostic, LineIndex, Span};
@@ -513,7 +513,7 @@ pub(super) fn dump(session: &Session) -> Vec<FileView> {
     session.dump().into_iter().map(|(name, text)| FileView { name, text }).collect()
 }
 
-/// How a version compares with a program.
+/// The comparison of a version with a program.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompareView {

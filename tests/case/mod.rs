@@ -168,7 +168,7 @@ fn judge_pass(case: &Case, before: &str) -> Verdict {
     if let (true, Some(target)) =
         (call.contains("DefaultSchedule(") || call.contains("GPUSchedule("), case.json["context"]["target"].as_str())
     {
-        // What is in scope in TVM is an argument here.
+        // The target in scope in TVM is an argument here.
         let comma = if call.contains("GPUSchedule()") { "" } else { ", " };
         call = format!("{}{comma}target={})", &call[..call.len() - 1], python(&serde_json::from_str(target).unwrap_or_default()));
     }

@@ -8,7 +8,7 @@ mod targets;
 use passlab::check::random::Random;
 use targets::TARGETS;
 
-/// What texts are damaged with: pieces that mean something somewhere.
+/// Pieces that texts are damaged with: pieces that mean something somewhere.
 const PIECES: &[&str] = &[
     "(",
     ")",
@@ -131,7 +131,7 @@ fn nothing_that_is_read_panics() {
                     damaged(&mut random, &base, &corpus)
                 }
             };
-            // What overflows the stack ends the process; the thread has as much as a worker of a browser.
+            // An overflow of the stack ends the process; the thread has as much as a worker of a browser.
             let ran = std::panic::catch_unwind(|| (target.run)(&text));
             if let Err(panic) = ran {
                 let said =

@@ -1,4 +1,4 @@
-//! What reads texts that others wrote, each with texts to begin from.
+//! Readers of texts that others wrote, each with texts to begin from.
 
 use passlab::check::{relax, relay, tir};
 use passlab::eval::{EvalOptions, eval_function};
@@ -158,7 +158,7 @@ fn notation(text: &str) {
     }
 }
 
-/// What the page asks of a session, for a document from anywhere.
+/// Asks of a session what the page asks, for a document from anywhere.
 fn boundary(source: &str) {
     let Ok((mut document, _)) = text::read(source) else { return };
     if document.rows.is_empty() {

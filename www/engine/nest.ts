@@ -1,6 +1,6 @@
 /** The part of the protocol that is about tensor programs: their loops, schedules tried on them, and what they cost. */
 
-/** Which loops are wanted, and what is tried on them. */
+/** The loops that are wanted, and the instructions that are tried on them. */
 export interface NestQuestion {
   version: number;
   /** Name of a tensor program; the first one where it names none. */
@@ -14,7 +14,7 @@ export interface NestQuestion {
 
 /** A loop, a block or a statement in them. */
 export interface NestNode {
-  /** What it stands in; null for nothing. */
+  /** The node around it; null for nothing. */
   parent: number | null;
   /** TVM's word for the kind of a loop; or `while`, `block`, `if`, `init`, `store`, `call`, `alloc`. */
   kind: string;
@@ -47,7 +47,7 @@ export interface Nest {
   /** There are more nodes than are told. */
   cut: boolean;
   instructions: Instruction[];
-  /** How many of them were applied. */
+  /** The number of instructions that were applied. */
   done: number;
   /** Why the next one was not, or why there is nothing to see; else empty. */
   problem: string;
@@ -66,7 +66,7 @@ export interface Instruction {
   changes: boolean;
 }
 
-/** What is to be run and counted, and beside which version. */
+/** The version that is run and counted, and the one beside it. */
 export interface MeasureQuestion {
   version: number;
   other: number;
@@ -77,7 +77,7 @@ export interface MeasureQuestion {
   size: number;
 }
 
-/** What a tensor program does, by counting, and whether it gives what another version gives. */
+/** The counted work of a tensor program, and the comparison of its results with those of another version. */
 export interface Measure {
   /** Why it could not be run; empty when it could. */
   problem: string;

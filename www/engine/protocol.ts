@@ -474,10 +474,10 @@ export interface Checked {
   text: string;
   /** The smallest inputs found that show a difference; empty without one. */
   inputs: [name: string, value: string][];
-  /** Where the results differ first, and what gives the value there. */
+  /** The first difference of the results, and the operator that gives the value there. */
   place: string;
   from: string;
-  /** How often functions were run. */
+  /** The number of runs of functions. */
   runs: number;
 }
 
@@ -495,13 +495,13 @@ export interface Culprit {
 }
 
 export interface Blame {
-  /** What is wrong with the property. */
+  /** The fault of the property. */
   problem: string;
   /** Null if the property holds after every step. */
   culprit: Culprit | null;
 }
 
-/** How far a reduction is. */
+/** The progress of a reduction. */
 export interface Reduced {
   problem: string;
   done: boolean;

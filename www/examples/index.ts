@@ -52,7 +52,7 @@ export const examples: readonly Example[] = [
   { id: "list", title: "List and match", group: "Language" },
 ];
 
-/** What a first visit shows, with passes that all have something to say about it. Nothing is fetched for it. */
+/** The program of a first visit, with passes that all have something to say about it. Nothing is fetched for it. */
 export const firstExample = {
   ...(examples[0] as Example),
   source: block,

@@ -11,7 +11,7 @@ import { open } from "passlab-sandbox-session";
 import type { Request } from "../engine/protocol";
 import type { PythonParts } from "./python";
 
-/** What the page hands in before the first question. */
+/** The parts that the page hands in before the first question. */
 interface Parts {
   engine: ArrayBuffer[];
   /** CPython, for scripts that are written in it. */

@@ -1,4 +1,4 @@
-/** How much of CPython has come; a signal, so that any panel can show it. */
+/** The bytes of CPython that have come; a signal, so that any panel can show it. */
 import { createSignal } from "solid-js";
 
 /** All its files before compression, roughly: what a bar is filled to. */

@@ -11,7 +11,7 @@ import { install } from "../python/host.mjs";
 import type { ScriptSession } from "../user";
 import { pythonScript } from "../user/python";
 
-/** What the page hands in, each as bytes. */
+/** The files that the page hands in, each as bytes. */
 export interface PythonParts {
   loader: ArrayBuffer;
   asm: ArrayBuffer;
@@ -66,7 +66,7 @@ export async function openPython(
   });
   for (const name of Object.keys(files)) delete files[name];
   let script: ReturnType<typeof pythonScript> | null = null;
-  // What Python throws through the engine is text there, as it is of a script in JavaScript.
+  // An exception of Python is text in the engine, as one of a script in JavaScript is.
   const guarded = (host: (...args: never[]) => unknown) =>
     engine.user_host((...args: never[]) => {
       try {

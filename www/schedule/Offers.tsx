@@ -1,4 +1,4 @@
-/** What can be done to a loop or block, tried beforehand; and of the rest why it cannot, in TVM's words. */
+/** The offers for a loop or block, tried beforehand; and the reasons against the rest, in TVM's words. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
 import type { Nest } from "../engine/nest";
 import { attempts, isLoop, type Offer, offersFor } from "./offers";

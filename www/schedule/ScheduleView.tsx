@@ -13,7 +13,7 @@ import { type Subject, subjectOf } from "./subject";
 import { callOf, inserted, linesOf } from "./trace";
 import "./schedule.css";
 
-/** What is on the screen: it changes as a whole, once the engine has answered. */
+/** The contents of the screen: it changes as a whole, once the engine has answered. */
 interface Seen {
   key: string;
   about: Subject;

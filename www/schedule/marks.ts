@@ -1,4 +1,4 @@
-/** What became of the loops and blocks from one nest to the next. */
+/** The fate of loops and blocks from one nest to the next. */
 import type { Nest, NestNode } from "../engine/nest";
 
 export type Mark = "" | "made" | "changed" | "moved" | "gone";
@@ -9,7 +9,7 @@ export interface Row {
   at: number;
   depth: number;
   mark: Mark;
-  /** What it was before, in a word or two. */
+  /** Its former state, in a word or two. */
   was: string;
   /** Kinds of what it stands in, the outermost first. */
   rails: string[];

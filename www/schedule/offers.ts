@@ -1,4 +1,4 @@
-/** What can be done to a loop or block: TVM's primitives with their arguments, and the instructions that they are written as. */
+/** Offers for a loop or block: TVM's primitives with their arguments, and the instructions that they are written as. */
 import type { Nest, NestNode } from "../engine/nest";
 
 /** An argument; one with `options` is chosen. */
@@ -93,7 +93,7 @@ const parts = (text: string) => {
   return names.map((one) => one.trim().replace(/\[.*$/s, "")).filter(Boolean);
 };
 
-/** What could be done to a node, whether or not the engine lets it. */
+/** All that could be done to a node, even where the engine does not let it. */
 export function offersFor(nest: Nest, at: number): Offer[] {
   const node = nest.nodes[at];
   if (!node || !(node.handle || node.reach)) return [];

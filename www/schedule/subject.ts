@@ -1,4 +1,4 @@
-/** What the tab is about: the loops before and after the selected step, and the row of the list that holds the schedule. */
+/** The subject of the tab: the loops before and after the selected step, and the row of the list that holds the schedule. */
 import type { Run, RunDocument, Step } from "../engine/protocol";
 import { callName } from "../state/calls";
 import { traceOf } from "./trace";

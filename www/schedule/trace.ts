@@ -62,7 +62,7 @@ export function moved(text: string, lines: readonly Line[], from: number, to: nu
   const [line] = order.splice(from, 1);
   if (!line || from === to) return text;
   order.splice(to, 0, line);
-  // What stands between instructions stays where it is.
+  // Text between instructions stays in its place.
   let made = "";
   let at = 0;
   lines.forEach((old, index) => {

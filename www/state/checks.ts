@@ -87,7 +87,7 @@ export function createChecks({
     /** Steps are checked as long as this is true. */
     running,
     setRunning,
-    /** What was found, by the ids of the steps. */
+    /** The findings, by the ids of the steps. */
     found,
     /** Steps still to be checked. */
     left,

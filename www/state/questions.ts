@@ -63,7 +63,7 @@ export function createQuestions({
       if (reply.status === "answered") return reply.value;
       return reply.status === "stopped" ? reply.message : null;
     },
-    /** What a version does; null when there was another run meanwhile. */
+    /** Asks for the work of a version; null when there was another run meanwhile. */
     async measure(question: MeasureQuestion): Promise<Measure | string | null> {
       const { good } = state();
       const reply = await holder().ask({ type: "measure", ...question }, "measure");

@@ -5,7 +5,7 @@ use crate::parse::script::tree::{Binary, Expr, StmtKind, Tree, Unary};
 use crate::parse::script::{self};
 use std::fmt;
 
-/// What a name stands for.
+/// The value of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Constant {
     None,
@@ -66,7 +66,7 @@ impl Constants {
         }
     }
 
-    /// What a name stands for.
+    /// Returns the value of a name.
     pub(super) fn get(&self, name: &str) -> Option<&Constant> {
         self.known.iter().rev().find(|(_, known, _)| known == name).map(|(.., value)| value)
     }

@@ -112,7 +112,7 @@ pub(super) fn other(text: &str) -> Option<Diagnostic> {
         let help = "load it with `tvm.ir.load_json` and paste what `.script()` prints (`astext()` for Relay)";
         return Some(Diagnostic::error("front-language", message, Span::new(start, start + 1)).with_note(help));
     }
-    // What stands in the metadata section is data.
+    // The metadata section is data.
     of(OTHERS, text.split("#[metadata]").next().unwrap_or(""))
 }
 
@@ -136,7 +136,7 @@ pub(super) fn message(text: &str) -> Option<Diagnostic> {
     if marks.iter().any(|mark| first.contains(mark)) { other(first) } else { None }
 }
 
-/// What is wrong with a text of Python that has no program in it.
+/// Describes the fault of a text of Python that has no program in it.
 pub(super) fn python(text: &str) -> Diagnostic {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
     let start = text.find(first).unwrap_or(0);
@@ -167,7 +167,7 @@ pub(super) fn python(text: &str) -> Diagnostic {
         .with_note("paste what `mod.script()` prints, or what `print(mod)` prints of Relay")
 }
 
-/// What is said of a text that is nothing known.
+/// The message for a text that is nothing known.
 pub(super) fn nothing(text: &str) -> Diagnostic {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
     let start = text.find(first).unwrap_or(0);

@@ -8,13 +8,13 @@ use std::ops::Range;
 pub(super) struct Line {
     /// From its first character that is no blank to its end.
     pub(super) range: Range<usize>,
-    /// Where the first line of the text that it has begins.
+    /// The begin of the first line of the text that it has.
     pub(super) begin: usize,
     /// Its column.
     pub(super) indent: usize,
 }
 
-/// What was found in a text.
+/// The parts that were found in a text.
 #[derive(Default)]
 pub(super) struct Lines {
     /// All lines, in order.

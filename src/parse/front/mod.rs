@@ -28,7 +28,7 @@ use crate::ir::sort::sort_by;
 use crate::ir::{Mark, Store};
 use text::Text;
 
-/// How a text is to be read.
+/// Options of reading a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The module, function or program that is read, by its name or, of several programs of Relay, its number from 1.
@@ -40,7 +40,7 @@ pub struct Options {
 /// A program of a text that has several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// What [`Options::pick`] takes.
+    /// The value of [`Options::pick`].
     pub name: String,
     /// Its first line, or the names of its functions.
     pub head: String,
@@ -57,7 +57,7 @@ fn is_relay(text: &str) -> bool {
     })
 }
 
-/// What a text is, as far as its look tells.
+/// The kind of a text, as far as its look tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recognised {
     /// True if its program is TVMScript, not Relay.

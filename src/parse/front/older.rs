@@ -180,7 +180,7 @@ fn words(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// What stands between parentheses, the first of which is at `open`, separated by commas, and where the last one is.
+/// Returns the parts between parentheses, the first of which is at `open`, separated by commas, and the place of the last one.
 fn arguments(text: &str, open: usize) -> (Vec<Range<usize>>, usize) {
     let bytes = text.as_bytes();
     let (mut args, mut depth, mut at, mut from) = (Vec::new(), 0_usize, open, open + 1);

@@ -23,7 +23,7 @@ struct Item {
     parent: Option<usize>,
     /// Decorators that are not kept.
     left_out: Vec<usize>,
-    /// What is known of the names around it.
+    /// The values of the names around it.
     known: Vec<(String, Constant)>,
 }
 
@@ -35,7 +35,7 @@ enum Kind {
     Macro,
 }
 
-/// What was made of a text.
+/// The result of reading a text.
 pub(super) struct Selected {
     pub(super) text: Text,
     pub(super) notes: Vec<Diagnostic>,
@@ -68,7 +68,7 @@ pub(super) fn select(source: &Text, options: &Options) -> Result<Option<Selected
     Ok(Some(out))
 }
 
-/// What a name of a decorator decorates, if that is a program.
+/// The thing that a decorator's name decorates, if that is a program.
 fn kind_of(decorator: &str) -> Option<Kind> {
     let name = decorator.split('(').next().unwrap_or("").trim_start_matches('@').trim();
     let (head, last) = name.rsplit_once('.').unwrap_or(("", name));

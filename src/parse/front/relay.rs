@@ -12,7 +12,7 @@ struct Region<'t> {
     names: Vec<&'t str>,
 }
 
-/// What a line begins.
+/// The kind of thing that a line begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Head {
     Version,
@@ -46,7 +46,7 @@ pub(super) fn select(source: &Text, options: &Options) -> Result<Option<(Text, V
         }
     };
     let Some(chosen) = chosen else { return Ok(None) };
-    // What looks like a piece of a program is not left out: something is wrong with it, which is to be said.
+    // A line that looks like a piece of a program is not left out: something is wrong with it, which is to be said.
     let is_piece = |range: &Range<usize>| {
         let line = &text[range.clone()];
         line.contains(['{', '}'])
@@ -74,7 +74,7 @@ pub(super) fn select(source: &Text, options: &Options) -> Result<Option<(Text, V
     Ok(Some((out, notes, choices)))
 }
 
-/// What the first characters of a line begin.
+/// Tells the kind by the first characters of a line.
 fn head(line: &str) -> Head {
     let line = line.trim_start();
     let word = |word: &str| line.strip_prefix(word).map(|rest| rest.trim_start_matches([' ', '\t']));

@@ -14,7 +14,7 @@ pub(super) struct Text {
 /// A run of the text: a copy of a part of the source, or something that stands instead of such a part.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// Where it begins in the text.
+    /// The place in the text at which it begins.
     at: usize,
     /// The part of the source.
     from: usize,

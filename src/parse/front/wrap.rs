@@ -1,4 +1,4 @@
-//! What a program may be wrapped in: a notebook, Markdown, the colours of a terminal, prefixes of lines, a string literal.
+//! Wrappings of a program: a notebook, Markdown, the colours of a terminal, prefixes of lines, a string literal.
 
 use super::text::Text;
 use crate::diag::{Diagnostic, Span};
@@ -196,7 +196,7 @@ fn fences(source: &Text) -> Option<(Text, &'static str)> {
     for &(start, end, bare) in &marks {
         match open.take() {
             Some(from) => blocks.push(from..start),
-            // What was copied may begin inside of a block.
+            // A copied text may begin inside of a block.
             None if bare && blocks.is_empty() && marks.len() % 2 == 1 => blocks.push(0..start),
             None => open = Some(end),
         }
@@ -220,7 +220,7 @@ fn fences(source: &Text) -> Option<(Text, &'static str)> {
     Some((out, "this is Markdown: the code between its fences is read"))
 }
 
-/// What stands before every line: quotes of mail, prompts of Python, numbers of lines, times of a log.
+/// Prefixes of lines: quotes of mail, prompts of Python, numbers of lines, times of a log.
 fn quotes(source: &Text) -> Option<(Text, &'static str)> {
     let text = source.text.as_str();
     let kinds: [(fn(&str) -> Option<usize>, &'static str); 5] = [

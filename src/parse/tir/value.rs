@@ -116,7 +116,7 @@ impl Reader<'_, '_, '_> {
                 let text = self.name_of(text);
                 self.store.prim(PrimExpr::Str(text))
             }
-            // What `T.allocate` gave was a pointer.
+            // The result of `T.allocate` was a pointer.
             Value::Buffer(buffer) if self.state.pointers.contains(buffer) => self.store.prim(PrimExpr::Data(*buffer)),
             Value::Buffer(buffer) if self.store.is_scalar(*buffer, true) => self.element_zero(*buffer),
             Value::Buffer(buffer) => {

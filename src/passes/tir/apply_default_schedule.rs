@@ -65,7 +65,7 @@ class Module:
     run: Run::Module(run),
 };
 
-/// What is said of the argument `target` of such passes.
+/// The documentation of the argument `target` of such passes.
 pub(super) const TARGET: &str = "The target of functions that name none, as `{\"kind\": \"cuda\", \"arch\": \"sm_80\"}` or a kind. \
                                  In TVM it is the one in scope: `with tvm.target.Target(...):`.";
 

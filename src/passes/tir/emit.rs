@@ -31,7 +31,7 @@ pub(super) fn call(store: &mut Store, op: &str, args: &[PrimId], dtype: DType) -
     store.add_stmt(Stmt::Evaluate(call))
 }
 
-/// Where a buffer is allocated.
+/// The statement that allocates a buffer.
 pub(super) fn alloc(store: &mut Store, buffer: Id<Buffer>) -> StmtId {
     store.add_stmt(Stmt::Alloc(buffer, None))
 }

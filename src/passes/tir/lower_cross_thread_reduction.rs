@@ -88,12 +88,12 @@ struct Lower {
     blocks: Vec<(Id<Block>, Vec<Id<Buffer>>)>,
     /// The variables of loops since the innermost block.
     ranges: Vec<(Id<Symbol>, (PrimId, PrimId))>,
-    /// What loops become.
+    /// The replacements of loops.
     becomes: FxHashMap<StmtId, StmtId>,
     /// The threads that have reduced what is in a buffer of the kernel under way.
     reduced: FxHashMap<Id<Buffer>, Vec<Threads>>,
     lowered: bool,
-    /// How many loops over blocks and over threads are around.
+    /// The number of enclosing loops over blocks and over threads.
     depth: [usize; 2],
 }
 

@@ -105,9 +105,9 @@ struct Reduce {
     reducers: Vec<Reducer>,
     /// The allocation or parameter that a buffer is a view of.
     roots: FxHashMap<Id<Buffer>, Id<Buffer>>,
-    /// Where the result stands that was in a buffer.
+    /// The results that were in buffers.
     results: FxHashMap<Id<Buffer>, (Id<Buffer>, PrimId)>,
-    /// What is allocated in the place of a buffer.
+    /// The allocations in the place of buffers.
     becomes: FxHashMap<Id<Buffer>, Id<Buffer>>,
     replaces: bool,
 }

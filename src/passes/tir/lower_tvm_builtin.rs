@@ -90,9 +90,9 @@ struct Lower {
     frame: Frame,
     /// True if only the size of the frame is asked for.
     measures: bool,
-    /// What runs before each statement under way.
+    /// Statements that run before each statement under way.
     before: Vec<Vec<StmtId>>,
-    /// What is freed when a scope is over.
+    /// Workspaces that are freed when a scope is over.
     frees: Vec<Vec<StmtId>>,
     error: Option<String>,
 }

@@ -179,7 +179,7 @@ fn packed(store: &mut Store, old: PrimFunc, symbol: &str, host: AttrValue, devic
     (PrimFunc { params, ret, attrs: Some(attrs), body }, returns.error.or(binder.error))
 }
 
-/// What stands before or around the body.
+/// Statements before or around the body.
 enum Nest {
     Before(StmtId),
     Attr(AttrNode, Id<crate::ir::Name>, PrimId),

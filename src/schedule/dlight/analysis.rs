@@ -1,4 +1,4 @@
-//! What rules find out about functions (TVM's `dlight/analysis`, `dlight/base`, and `NormalizePrimFunc` in
+//! Analyses of the rules (TVM's `dlight/analysis`, `dlight/base`, and `NormalizePrimFunc` in
 //! `src/s_tir/schedule/transform.cc`).
 
 use super::Device;

@@ -9,7 +9,7 @@ use crate::schedule::state::{BlockRef, LoopRef};
 use crate::schedule::{Outcome, refuse};
 use crate::tir::binary;
 
-/// How a product is spread over threads, for a kind of GPU.
+/// The distribution of a product over threads, for a kind of GPU.
 pub(super) struct Shape {
     /// The family of devices.
     pub family: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Shape {
     pub shared: Option<i64>,
     /// Bytes of the matrix that are loaded at once.
     pub load: i64,
-    /// How far loops are unrolled.
+    /// The step up to which loops are unrolled.
     pub unroll: i64,
     /// True if threads of a warp exchange values without memory.
     pub shuffles: bool,
@@ -117,7 +117,7 @@ pub(super) fn bytes_of(sch: &mut Sch<'_, '_>, buffers: &[Id<Buffer>], more: i64)
     Some(sum)
 }
 
-/// What a device without the attribute has of shared memory.
+/// Returns the shared memory of a device without the attribute.
 pub(super) fn shared_memory(device: &Device) -> i64 {
     device.shared_memory.unwrap_or(match &*device.kind {
         "cuda" => 49152,

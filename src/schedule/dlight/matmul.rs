@@ -9,7 +9,7 @@ use crate::schedule::{Outcome, refuse};
 use crate::tir::binary;
 use crate::tir::index_map::IndexMap;
 
-/// What an iterator is of `C[S, I, J] += A[S, I, K] * B[S, J, K]`; `T` has one value.
+/// The role of an iterator in `C[S, I, J] += A[S, I, K] * B[S, J, K]`; `T` has one value.
 type Trait = (Id<Symbol>, char, PrimId);
 
 /// The variables in the places of a region, which is one element.
@@ -181,7 +181,7 @@ fn inline_chain(sch: &mut Sch<'_, '_>, block: BlockRef) -> Outcome<()> {
     }
 }
 
-/// How a product is tiled.
+/// The tiling of a product.
 struct Tiles {
     block: (i64, i64),
     micro: (i64, i64, i64),

@@ -108,7 +108,7 @@ impl Device {
     }
 }
 
-/// What comes of an attempt: whether it has scheduled the function.
+/// The result of an attempt: whether it has scheduled the function.
 type Attempt = fn(&mut Sch<'_, '_>, &Device) -> Outcome<bool>;
 
 /// The rules by their names in `dlight`, each as attempts of which one after the other begins with the function as it is.

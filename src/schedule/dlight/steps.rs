@@ -10,7 +10,7 @@ pub(super) struct Sch<'a, 's> {
     pub(super) state: &'a mut State<'s>,
 }
 
-/// What `a, b = ...` makes of a list.
+/// Unpacks a list as `a, b = ...` does.
 pub(super) fn exactly<const N: usize, T>(items: Vec<T>) -> Outcome<[T; N]> {
     items.try_into().map_err(|_| Refused(format!("ValueError: {N} values were expected to unpack")))
 }

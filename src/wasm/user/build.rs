@@ -27,7 +27,7 @@ pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
         let mut node = if kind < 15 { node(lent, kind, words)? } else { read_node(&mut lent.store, kind, pre, words)? };
         let relax = lent.dialect == Dialect::Relax;
         let store = &mut lent.store;
-        // What JavaScript does not see of a function stays.
+        // Properties of a function that JavaScript does not see are kept.
         if let (Expr::Function(new), Some(old)) = (node, pre.and_then(|pre| store.as_function(pre))) {
             let new = Function { device: old.device, ..*store.function(new) };
             node = Expr::Function(store.add_function(new));
@@ -39,7 +39,7 @@ pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
             }
             None => store.add(node),
         };
-        // What has no parts is typed at once.
+        // A node without parts is typed at once.
         let is_value = matches!(kind, 16..=19);
         let id = if is_value { BlockBuilder::new(&Module::of(Dialect::Relax)).normalize(store, id) } else { id };
         Ok(id.index() as u32)
@@ -190,7 +190,7 @@ pub fn user_make_pattern(words: &[u32]) -> Js<u32> {
     })
 }
 
-/// How deep a pattern nests, beyond `above`.
+/// The nesting depth of a pattern, beyond `above`.
 fn pattern_depth(store: &Store, pattern: PatternId, above: usize) -> usize {
     match *store.pattern(pattern) {
         Pattern::Ctor { fields, .. } | Pattern::Tuple(fields) if above <= MAX_DEPTH => {
@@ -250,7 +250,7 @@ pub fn user_make_type(words: &[u32]) -> Js<u32> {
     })
 }
 
-/// How deep a type nests, beyond `above`.
+/// The nesting depth of a type, beyond `above`.
 pub(super) fn type_depth(store: &Store, ty: TypeId, above: usize) -> usize {
     if above > MAX_DEPTH {
         return 1;

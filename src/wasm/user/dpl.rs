@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use wasm_bindgen::prelude::*;
 
-/// What is done with patterns, by its number, with a function of the user's where one is asked.
+/// The operations on patterns, by number, with a function of the user's where one is asked.
 #[wasm_bindgen]
 pub fn user_dpl(what: u32, words: &[u32], ask: JsValue) -> Js<Vec<u32>> {
     run::reach(|lent| {
@@ -64,7 +64,7 @@ fn read_patterns(read: &mut Words<'_>) -> Js<Patterns> {
     Ok(patterns)
 }
 
-/// How deep a pattern may be.
+/// The greatest depth of a pattern.
 const MAX_DEPTH: usize = 200;
 
 fn read_pattern(read: &mut Words<'_>, kind: u32, one: &dyn Fn(&mut Words<'_>) -> Js<Pat>) -> Js<Pattern> {
@@ -287,7 +287,7 @@ fn fuse(lent: &mut Lent, patterns: &Patterns, words: &[u32], left: usize, ask: J
             let mut check = |store: &mut Store, expr: ExprId, found: &Matches, bound: &FxHashMap<ExprId, VarId>| {
                 let mut words = vec![expr.index() as u32];
                 for (pat, found) in found.iter() {
-                    // What goes into the function: not what wildcards stand for.
+                    // Operands enter the function, except those that wildcards match.
                     let inside = matches!(patterns.get(pat), Pattern::Call { .. } | Pattern::TupleGetItem { .. });
                     let var = bound.get(&found).filter(|_| inside);
                     let var = var.map_or(0, |var| store.use_var(*var).index() as u32 + 1);

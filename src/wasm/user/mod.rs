@@ -49,10 +49,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// What the user's code can reach.
+/// The state that the user's code can reach.
 struct Lent {
     store: Store,
-    /// What the program is written in: nodes are made as it has them.
+    /// The dialect of the program: nodes are made as it has them.
     dialect: Dialect,
     /// The run under way; a run of its own while the script is loaded; none while an instrument looks.
     runner: Option<Runner>,
@@ -74,7 +74,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// What was made and stands for nothing else belongs to the whole.
+    /// A made node that stands for nothing else belongs to the whole.
     fn claim(self) -> Rewrite {
         Rewrite { rule: self.rule, pre: self.root, post: self.root }
     }
@@ -84,7 +84,7 @@ thread_local! {
     static LENT: Cell<Option<Box<Lent>>> = const { Cell::new(None) };
     /// The one function of JavaScript that the engine calls: `(what, index, words, info)`.
     static HOST: RefCell<Option<js_sys::Function>> = const { RefCell::new(None) };
-    /// How many calls of the user's functions are inside of each other.
+    /// The depth of nested calls of the user's functions.
     static NESTING: Cell<usize> = const { Cell::new(0) };
     /// A script is being loaded: what it calls are steps of no run.
     static LOADING: Cell<bool> = const { Cell::new(false) };
@@ -103,7 +103,7 @@ const MAX_NESTING: usize = 24;
 /// A session may hold this many nodes; the user's code gets an error before memory ends.
 const MAX_NODES: usize = 12_000_000;
 
-/// How many names of passes are kept for the rewrite log, which holds them for ever.
+/// The number of names of passes that are kept for the rewrite log, which holds them for ever.
 const MAX_RULES: usize = 5000;
 
 type Js<T> = Result<T, JsValue>;
@@ -224,7 +224,7 @@ pub(super) fn is_lost() -> bool {
     LOST.get()
 }
 
-/// What the host function is called with.
+/// The arguments of the host function.
 struct HostCall<'a> {
     what: &'static str,
     index: u32,

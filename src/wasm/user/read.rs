@@ -248,7 +248,7 @@ fn attr(store: &Store, value: &AttrValue) -> JsValue {
     }
 }
 
-/// What an operator is called in a dialect.
+/// The name of an operator in a dialect.
 pub(super) fn op_name(dialect: Dialect, op: OpId) -> String {
     let info = ops::info(op);
     match info.relax.as_ref().filter(|_| dialect == Dialect::Relax) {
@@ -276,7 +276,7 @@ pub(super) fn find_op(dialect: Dialect, name: &str) -> Js<OpId> {
     })
 }
 
-/// What is known about an operator: `[documentation, inputs, stateful, pattern or -1, has a kernel, non-computational, pure, has
+/// The properties of an operator: `[documentation, inputs, stateful, pattern or -1, has a kernel, non-computational, pure, has
 /// attributes]`.
 #[wasm_bindgen]
 pub fn user_op(name: &str) -> Js<js_sys::Array> {

@@ -1,4 +1,4 @@
-//! What only Relax has, as packed numbers: extents, types of which not all is known, blocks of bindings, tensor programs, and
+//! Nodes that only Relax has, as packed numbers: extents, types of which not all is known, blocks of bindings, tensor programs, and
 //! the builder, which lives here under a number for as long as the script does.
 
 use super::{Js, Words, error, module_words, with};
@@ -220,7 +220,7 @@ pub(super) fn block_words(store: &mut Store, block: Id<BindingBlock>, words: &mu
     }
 }
 
-/// What a node consists of that only Relax and TIR have.
+/// The parts of a node that only Relax and TIR have.
 pub(super) fn node_words(store: &mut Store, node: Expr, words: &mut Vec<u32>) {
     match node {
         Expr::Seq { blocks, body } => {
@@ -386,7 +386,7 @@ pub fn user_builder_do(builder: u32, what: u32, words: &[u32]) -> Js<Vec<u32>> {
     })
 }
 
-/// True if there are parameters, and which.
+/// The parameters, if there are any.
 fn read_params(read: &mut Words<'_>) -> Js<Option<Vec<VarId>>> {
     let known = read.word()? != 0;
     let params = read.rest(Words::var)?;

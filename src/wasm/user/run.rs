@@ -23,7 +23,7 @@ struct PassDesc {
     /// `built-in`, `module`, `function`, `dataflow-block`, `prim-func` or `sequential`.
     kind: String,
     info: PassInfo,
-    /// Which of the user's functions.
+    /// The number of the user's function.
     index: u32,
     /// A built-in pass in call notation.
     call: String,
@@ -53,7 +53,7 @@ fn pass_descs(passes: JsValue) -> Js<Vec<PassDesc>> {
 #[derive(Clone)]
 struct InstrumentDesc {
     name: String,
-    /// Which of the user's it is.
+    /// The number of the user's instrument.
     index: u32,
     /// An instrument that is built in, in call notation; else empty.
     call: String,

@@ -1,4 +1,4 @@
-//! What a pass may ask the engine: to read texts, print, compare, type and evaluate.
+//! Requests of a pass to the engine: to read texts, print, compare, type and evaluate.
 
 use super::{Js, Subject, Words, error, module_words, with};
 use crate::diag::Diagnostic;
@@ -108,7 +108,7 @@ pub fn user_text(id: u32) -> Js<String> {
         let options = PrintOptions { header: false, metadata: false, ..PrintOptions::default() };
         Ok(match lent.dialect {
             Dialect::Relay => print::expr(&lent.store, id, &options),
-            // What is free in it is declared in lines before it.
+            // Free names are declared in lines before it.
             Dialect::Relax | Dialect::Tir => {
                 let text = print::relax_expr(&lent.store, id, &options);
                 let whole = matches!(lent.store.expr(id), Expr::Function(_) | Expr::PrimFunc(_));

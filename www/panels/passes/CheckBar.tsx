@@ -1,4 +1,4 @@
-/** True if the steps are right: checks them, finds who is to blame, makes the program small. */
+/** Checks the steps, finds the one to blame, makes the program small. */
 import { createMemo, For, Show } from "solid-js";
 import { type Verdict, verdictMark } from "../../state/checks";
 import { countOf } from "../../state/steps";

@@ -15,7 +15,7 @@ export function StepRow(props: {
   selected: boolean;
   tabStop: boolean;
   micros: number;
-  /** What a check by running found of it. */
+  /** The finding of a check by running. */
   checked: Checked | undefined;
   /** Its place among the steps that are listed, from 1, and their number. */
   position: number;

@@ -35,7 +35,7 @@ impl Lower {
         detect_iter_map(store, analyzer, &values, &self.ranges, block.predicate, Level::Surjective, false).is_ok()
     }
 
-    /// What a block reduces, if threads can do it together.
+    /// Returns the reduction of a block, if threads can do it together.
     pub(super) fn checked(&self, store: &mut Store, id: StmtId, block: &Block, loops: &[Loop]) -> Result<Reduction, String> {
         let name = store.str(block.name).to_owned();
         let deepest = (self.around.iter().rev().skip(1))

@@ -52,7 +52,7 @@ fn add(store: &mut Store, block: Block) -> StmtId {
 }
 
 impl Lower {
-    /// What the outermost loop of a reduction becomes.
+    /// Returns the replacement of the outermost loop of a reduction.
     pub(super) fn lower(&mut self, store: &mut Store, id: StmtId, block: &Block, loops: &[Loop]) -> Result<StmtId, String> {
         let reduction = self.checked(store, id, block, loops)?;
         let buffers = &reduction.buffers;

@@ -7,7 +7,7 @@ use crate::ir::{Buffer, DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp, Reducer,
 use crate::passes::tir::emit::{alloc, buffer, load, put, sync, when};
 use crate::tir::{binary, constant, substitute};
 
-/// What counts of the target.
+/// The properties of the target that count.
 #[derive(Default)]
 pub(super) struct Device {
     pub(super) kind: String,
@@ -17,7 +17,7 @@ pub(super) struct Device {
     pub(super) most: i64,
 }
 
-/// What a reduction becomes.
+/// The replacement of a reduction.
 pub(super) struct Made {
     pub(super) stmts: Vec<StmtId>,
     /// Of each buffer of a result, where the result stands.
@@ -34,13 +34,13 @@ struct Exchange<'a> {
     group: PrimId,
     reduce_extent: i64,
     group_extent: i64,
-    /// How many neighbours reduce one value.
+    /// The number of neighbours that reduce one value.
     contiguous: i64,
     allocs: Vec<Id<Buffer>>,
     stmts: Vec<StmtId>,
 }
 
-/// What `T.tvm_thread_allreduce(*args)` becomes among `threads`.
+/// Lowers `T.tvm_thread_allreduce(*args)` among `threads`.
 pub(super) fn exchange(
     store: &mut Store,
     device: &Device,

@@ -5,7 +5,7 @@ use crate::ir::{Buffer, DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp, Stmt, St
 use crate::passes::tir::emit;
 use crate::tir::{binary, cast, constant};
 
-/// How much of each stack is used.
+/// The use of each stack.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sizes {
     /// Extents of shapes; nothing where there is no shape, 0 where all are those of scalars.

@@ -1,4 +1,4 @@
-//! What messages say of sizes and parameters.
+//! Words of messages for sizes and parameters.
 
 use super::binder::Binder;
 use crate::ir::{DType, PrimExpr, PrimId, PrimOp, PrimParam, Store, Symbol};

@@ -38,7 +38,7 @@ impl Exchange<'_> {
         shared.into_iter().map(|buffer| (buffer, first)).collect()
     }
 
-    /// What comes of a thread's values and those of the thread so far away.
+    /// Combines a thread's values with those of the thread so far away.
     fn pairs(&mut self, shared: &[Id<Buffer>], place: PrimId, offset: i64) -> Vec<PrimId> {
         let other = self.with(PrimOp::Add, self.reduce, offset);
         let other = self.place(other);
