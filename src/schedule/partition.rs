@@ -98,19 +98,7 @@ impl State<'_> {
     /// A block without variables around a statement.
     fn opaque(&mut self, name: &str, body: StmtId) -> StmtId {
         let name = self.store.name(name);
-        let block = self.store.add_prim_block(Block {
-            name,
-            iters: [].into(),
-            predicate: None,
-            reads: [].into(),
-            writes: [].into(),
-            allocs: [].into(),
-            matches: [].into(),
-            annotations: None,
-            init: None,
-            body,
-            bare: false,
-        });
+        let block = self.store.add_prim_block(Block::around(name, body));
         self.store.add_stmt(Stmt::Block(block))
     }
 

@@ -376,19 +376,7 @@ fn point(buffer: Tensor, at: &[PrimId]) -> Region {
 
 /// Makes an empty block.
 pub(super) fn empty_block(te: &mut Te) -> Block {
-    Block {
-        name: te.store.name("root"),
-        iters: [].into(),
-        predicate: None,
-        reads: [].into(),
-        writes: [].into(),
-        allocs: [].into(),
-        matches: [].into(),
-        annotations: None,
-        init: None,
-        body: te.store.add_stmts(&[]),
-        bare: false,
-    }
+    Block::around(te.store.name("root"), te.store.add_stmts(&[]))
 }
 
 /// Puts the body into a root block, unless it already is a block without variables.

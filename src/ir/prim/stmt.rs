@@ -174,6 +174,25 @@ pub struct Block {
     pub bare: bool,
 }
 
+impl Block {
+    /// A block around a statement, without variables, regions and buffers.
+    pub fn around(name: Id<Name>, body: StmtId) -> Block {
+        Block {
+            name,
+            iters: [].into(),
+            predicate: None,
+            reads: [].into(),
+            writes: [].into(),
+            allocs: [].into(),
+            matches: [].into(),
+            annotations: None,
+            init: None,
+            body,
+            bare: false,
+        }
+    }
+}
+
 /// The node that an [`Stmt::Attr`] annotates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttrNode {

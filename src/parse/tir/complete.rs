@@ -46,19 +46,7 @@ impl Reader<'_, '_, '_> {
             return body;
         }
         let name = self.name_of("root");
-        let block = self.store.add_prim_block(Block {
-            name,
-            iters: [].into(),
-            predicate: None,
-            reads: [].into(),
-            writes: [].into(),
-            allocs: allocs.into(),
-            matches: [].into(),
-            annotations: None,
-            init: None,
-            body,
-            bare: false,
-        });
+        let block = self.store.add_prim_block(Block { allocs: allocs.into(), ..Block::around(name, body) });
         self.store.add_stmt(Stmt::Block(block))
     }
 }

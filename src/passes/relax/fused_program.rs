@@ -62,17 +62,8 @@ impl<'m> FusedProgram<'m> {
         }
         let inner = store.add_stmts(&program.bodies);
         let root = Block {
-            name: store.name("root"),
-            iters: [].into(),
-            predicate: None,
-            reads: [].into(),
-            writes: [].into(),
             allocs: program.allocs.iter().copied().filter(|buffer| !outputs.contains(buffer)).collect(),
-            matches: [].into(),
-            annotations: None,
-            init: None,
-            body: inner,
-            bare: false,
+            ..Block::around(store.name("root"), inner)
         };
         let root = store.add_prim_block(root);
         let body = store.add_stmt(Stmt::Block(root));

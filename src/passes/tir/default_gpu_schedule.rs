@@ -109,19 +109,7 @@ fn wrapped(store: &mut Store, func: ExprId) -> ExprId {
         let value = Some(store.prim(PrimExpr::Var(var)));
         inner.iters = [IterVar { var: own, kind: IterKind::Spatial, min, extent, value }].into();
         let name = store.name("root");
-        let data = Block {
-            name,
-            iters: [].into(),
-            predicate: None,
-            reads: [].into(),
-            writes: [].into(),
-            allocs: [].into(),
-            matches: [].into(),
-            annotations: None,
-            init: None,
-            body: func.body,
-            bare: false,
-        };
+        let data = Block::around(name, func.body);
         let inner = store.add_prim_block(inner);
         let inner = store.add_stmt(Stmt::Block(inner));
         let head = For { var, min, extent, step: None, kind: ForKind::Serial, annotations: None };

@@ -163,17 +163,10 @@ impl Manifest {
         let written = Region { buffer: local, ranges: places.iter().map(|place| (*place, None)).collect() };
         let name = cx.store.name("");
         let fill = Block {
-            name,
-            iters: [].into(),
             predicate: block.predicate,
             reads: block.reads.clone(),
             writes: [written].into(),
-            allocs: [].into(),
-            matches: [].into(),
-            annotations: None,
-            init: None,
-            body: store,
-            bare: false,
+            ..Block::around(name, store)
         };
         let fill = cx.store.add_prim_block(fill);
         let fill = cx.store.add_stmt(Stmt::Block(fill));

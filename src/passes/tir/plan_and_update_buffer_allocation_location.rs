@@ -166,19 +166,7 @@ impl Plan {
     /// Makes a block of its own around the body of a loop.
     fn opaque(&self, store: &mut Store, body: StmtId, allocs: Vec<Id<Buffer>>) -> StmtId {
         let name = store.name("");
-        let block = Block {
-            name,
-            iters: [].into(),
-            predicate: None,
-            reads: [].into(),
-            writes: [].into(),
-            allocs: allocs.into(),
-            matches: [].into(),
-            annotations: None,
-            init: None,
-            body,
-            bare: false,
-        };
+        let block = Block { allocs: allocs.into(), ..Block::around(name, body) };
         let (reads, writes) = block_reads_and_writes(store, &block, &|buffer| self.known.contains(&buffer));
         let block = store.add_prim_block(Block { reads: reads.into(), writes: writes.into(), ..block });
         store.add_stmt(Stmt::Block(block))

@@ -31,19 +31,7 @@ fn regions(store: &mut Store, buffers: &[Id<Buffer>]) -> Box<[Region]> {
 /// A block without variables.
 fn plain(store: &mut Store, of: &Block, suffix: &str, body: StmtId) -> Block {
     let name = format!("{}{suffix}", store.str(of.name));
-    Block {
-        name: store.name(&name),
-        iters: [].into(),
-        predicate: None,
-        reads: [].into(),
-        writes: [].into(),
-        allocs: [].into(),
-        matches: [].into(),
-        annotations: None,
-        init: None,
-        body,
-        bare: false,
-    }
+    Block::around(store.name(&name), body)
 }
 
 fn add(store: &mut Store, block: Block) -> StmtId {

@@ -1,15 +1,3 @@
-"""Types."""
+"""Types, under the name that they have in TVM 0.27."""
 
-from ..ir.type import (  # noqa: F401
-    AnyType,
-    DistributedType,
-    FuncType,
-    PackedFuncType,
-    PrimType,
-    ShapeType,
-    TensorType,
-    TupleType,
-    Type,
-)
-
-ObjectType = AnyType
+from .ty import *  # noqa: F403
