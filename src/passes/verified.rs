@@ -25,8 +25,6 @@ const AS_IN_TVM: &[(&str, &str)] = &[
     // The reader writes the two arguments of a barrier that are left out.
     ("s_tir.LowerThreadAllreduce", "tvm_storage_sync"),
     ("s_tir.ThreadSync", "tvm_storage_sync"),
-    // Regions keep the indices of the buffer before it got another layout.
-    ("s_tir.TransformMmaBufferLayout", "4-dimensional"),
 ];
 
 /// Asserts it of what each step of a trace made, when it was given a program by the rules.

@@ -8,7 +8,7 @@ use crate::ir::{Buffer, DType, ExprId, Id, Module, PrimId, PrimOp, StmtId, Store
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `s_tir.transform.TransformMmaBufferLayout`.
 pub static SPEC: PassSpec = PassSpec {
@@ -22,7 +22,7 @@ pub static SPEC: PassSpec = PassSpec {
     summary: "Lays matrices of tensor cores out as registers of threads.",
     doc: "Buffers that blocks allocate in the scopes `m16n8k8.matrixA`, `matrixB` and `matrixC` become local ones in which each thread \
 has its own elements: small blocks of 32 by 8, 8 by 32 and 16 by 8, of which a thread holds 4 by 2, 1 by 8 and 2 by 2. Accesses to \
-`matrixC` go to their new places; those to the operands are inside of intrinsics and stay.",
+`matrixC` go to their new places. The operands are reached by intrinsics alone; a load or a store of them is refused.",
     example_before: "\
 @I.ir_module
 class Module:
@@ -56,6 +56,8 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
 struct Transform {
     /// Results, whose accesses move.
     results: FxHashSet<Id<Buffer>>,
+    /// Operands, which have no accesses but those of intrinsics, and the names of their scopes.
+    operands: FxHashMap<Id<Buffer>, String>,
     analyzer: Analyzer,
 }
 
@@ -103,12 +105,18 @@ impl StmtMutator for Transform {
             cx.set_buffer(buffer, new);
             if scope.ends_with('C') {
                 self.results.insert(buffer);
+            } else {
+                self.operands.insert(buffer, scope);
             }
         }
         None
     }
 
     fn access(&mut self, cx: &mut Rewriting<'_>, buffer: Id<Buffer>, indices: &[PrimId]) -> Option<(Id<Buffer>, Vec<PrimId>)> {
+        if let Some(scope) = self.operands.get(&buffer) {
+            let what = "buffers to be accessed through opaque ldmatrix/mma_sync operations, but found an explicit load or store.";
+            cx.fail("tir-buffers", format!("TransformMmaBufferLayout requires {scope} {what}"));
+        }
         if !self.results.contains(&buffer) {
             return None;
         }
@@ -146,9 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn operands_keep_their_indices() {
-        for (matrix, shape) in [("A", "(2, 4, 4, 2)"), ("B", "(8, 1, 1, 8)")] {
-            let text = after(&source("(64, 32)", &format!("m16n8k8.matrix{matrix}")), "s_tir.TransformMmaBufferLayout()");
+    fn operands_are_reached_by_intrinsics_alone() {
+        for matrix in ["A", "B"] {
+            let source = source("(64, 32)", &format!("m16n8k8.matrix{matrix}"));
+            let refused = error(&source, "s_tir.TransformMmaBufferLayout()");
+            assert!(refused.contains("through opaque ldmatrix/mma_sync operations"), "{refused}");
+            let alone = source.replace("        C[0, 0] = D[0, 0]\n", "        D[0, 0] = T.float32(0)\n");
+            let shape = if matrix == "A" { "(2, 4, 4, 2)" } else { "(8, 1, 1, 8)" };
+            let text = after(&alone, "s_tir.TransformMmaBufferLayout()");
             assert!(text.contains(&format!("C = T.sblock_alloc_buffer({shape}, scope=\"local\")\n")), "{text}");
         }
     }
