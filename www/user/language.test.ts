@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { inLanguage, languageOf } from "./language";
+import { inLanguage, languageOf, languageProblems } from "./language";
 
 test("the samples are of the language of their files", () => {
   const folder = join(import.meta.dirname, "samples");
@@ -28,4 +28,14 @@ test("a first line says it where the text does not", () => {
   expect(languageOf(inLanguage("x = 1", "python"))).toBe("python");
   expect(languageOf(inLanguage("x = 1", "javascript"))).toBe("javascript");
   expect(inLanguage("# language: python\nimport tvm\n", "python")).toBe("import tvm\n");
+});
+
+test("a language that is not here is a warning with the nearest one, and the text decides", () => {
+  const script = "# language: pyhton\nimport tvm\n";
+  expect(languageOf(script)).toBe("python");
+  expect(languageProblems(script)).toMatchObject([
+    { severity: "warning", from: 0, to: 18, line: 1 },
+  ]);
+  expect(languageProblems(script)[0]?.message).toContain('"pyhton" here: python?');
+  expect(languageProblems("# language: python\nimport tvm\n")).toEqual([]);
 });

@@ -1,5 +1,6 @@
 /** Scripts in Python, as `loadScript` has them in JavaScript: `www/python/tvm/_page.py` runs them. */
 import type { Problem, Run, ScriptReport } from "../engine/protocol";
+import { languageProblems } from "./language";
 import { forgetOutput, print, printed } from "./output";
 import { endings } from "./script";
 
@@ -65,7 +66,10 @@ export function pythonScript(
     page?.destroy();
     page = pyodide.runPython(FRESH);
   };
-  const problems = (told: Told[]) => told.map((one) => problemIn(source, one));
+  const problems = (told: Told[]) => [
+    ...languageProblems(source),
+    ...told.map((one) => problemIn(source, one)),
+  ];
   // Once before it counts: the first time everything is compiled.
   fresh();
   return {

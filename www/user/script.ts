@@ -2,6 +2,7 @@
 import type { Problem, Run, ScriptReport, Step } from "../engine/protocol";
 import { newSpace } from "./engine";
 import { HookError } from "./functor";
+import { languageProblems } from "./language";
 import { Func } from "./nodes";
 import { forgetOutput, printed, userConsole } from "./output";
 import { forgetPasses, host, registered, setLoading } from "./passes";
@@ -238,7 +239,7 @@ export async function loadScript(
   forgetOutput();
   thrown.clear();
   listening = true;
-  problems = [];
+  problems = languageProblems(text);
   source = text;
   lines = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines.push(at + 1);
@@ -254,7 +255,7 @@ export async function loadScript(
         /^\s*(def \w+\(.*:|class \w+(\(.*\))?:|@\w|from \w+[\w.]* import |import \w+$)/m.test(text);
       const modules = /^\s*(import|export)\b/m.test(text);
       const about = python
-        ? " (this looks like Python, and a script is JavaScript: see Samples)"
+        ? " (this looks like Python: choose it under Language)"
         : modules
           ? " (a script imports and exports nothing)"
           : "";
