@@ -1,7 +1,7 @@
 //! A module under transformation, and how parts of it are replaced.
 
 use super::analysis::is_affine_now;
-use super::scope::stages_in;
+use super::scope::{dependencies, stages_in};
 use super::tree::{Tree, What, blocks_in};
 use super::{Outcome, refuse};
 use crate::ir::{Block, Expr, ExprId, For, Id, IdMap, Module, Name, PrimFunc, PrimId, Rewrite, Stmt, StmtId, Store, Symbol};
@@ -279,6 +279,23 @@ impl<'s> State<'s> {
             Some(flags) => Ok(*flags),
             None => Ok(Flags { affine: is_affine_now(self, tree, at)?, covered: true, stages: true }),
         }
+    }
+
+    /// Returns each block statement of a function with the facts about it as bits (1 affine binding, 2 region cover, 4 stage
+    /// pipeline), and the blocks in it that depend on each other: source, target, and kind as TVM's `DepKind` numbers it.
+    pub fn facts(&mut self, function: usize) -> Outcome<Vec<(StmtId, u32, Vec<[u32; 3]>)>> {
+        self.at = function;
+        let tree = self.tree()?;
+        let mut found = Vec::new();
+        for at in (0..tree.nodes.len()).filter(|at| !tree.is_loop(*at)) {
+            let Flags { affine, covered, stages } = self.flags_of(&tree, at)?;
+            let bits = u32::from(affine) | u32::from(covered) << 1 | u32::from(stages) << 2;
+            let number = |at: usize| tree.nodes[at].stmt.index() as u32;
+            let edges =
+                dependencies(self, &tree, at)?.into_iter().map(|(from, to, kind)| [number(from), number(to), kind as u32]);
+            found.push((tree.nodes[at].stmt, bits, edges.collect()));
+        }
+        Ok(found)
     }
 
     pub(super) fn loop_ref(&self, var: Id<Symbol>) -> LoopRef {

@@ -28,6 +28,11 @@ impl Comparison {
     /// Nothing is known.
     pub const UNKNOWN: Comparison = Comparison(7);
 
+    /// Returns the outcomes as bits, which are the numbers of TVM's `CompareResult`.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Combines two known comparisons.
     pub fn and(self, other: Comparison) -> Comparison {
         Comparison(self.0 & other.0)

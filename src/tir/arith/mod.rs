@@ -210,12 +210,7 @@ impl Analyzer {
         let difference = binary(store, PrimOp::Sub, larger, smaller);
         let difference = self.simplify(store, difference);
         // Replaces variables with a range by its ends; the others stay symbolic.
-        let mut domains = Domains::default();
-        for (var, known) in &self.known {
-            if let Some((min, extent)) = known.range {
-                domains.insert(*var, IntSet::from_range(store, min, extent));
-            }
-        }
+        let domains = self.domains(store);
         let set = eval_set_with(store, self, difference, &domains);
         let Some(min) = set.lower() else { return false };
         let min = self.simplify(store, min);
@@ -265,5 +260,10 @@ impl Analyzer {
     /// Returns the first variable that was bound to two values. TVM raises an error there, we take the later one.
     pub fn conflict(&self) -> Option<Id<Symbol>> {
         self.conflict
+    }
+
+    /// True if a variable was bound to two values since this was asked last.
+    pub fn take_conflict(&mut self) -> bool {
+        self.conflict.take().is_some()
     }
 }

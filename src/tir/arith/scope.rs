@@ -1,6 +1,6 @@
 //! Facts: variables that are bound, conditions that hold for a while.
 
-use super::{Analyzer, Bound, Mode, Modular};
+use super::{Analyzer, Bound, Domains, IntSet, Mode, Modular};
 use crate::ir::{DType, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use crate::tir::build::binary;
 use crate::tir::effect::is_pure;
@@ -113,6 +113,23 @@ impl Analyzer {
     pub fn assume_between(&mut self, symbol: Id<Symbol>, min: i64, max: i64) {
         self.known.entry(symbol).or_default().bound = Some(Bound { min, max });
         self.forget();
+    }
+
+    /// Sets the range of a variable for proofs by symbolic bounds: first value and number of values.
+    pub fn assume_range(&mut self, symbol: Id<Symbol>, min: PrimId, extent: PrimId) {
+        self.known.entry(symbol).or_default().range = Some((min, extent));
+        self.forget();
+    }
+
+    /// Returns the variables that were bound to ranges, with the values that they take.
+    pub fn domains(&self, store: &mut Store) -> Domains {
+        let mut domains = Domains::default();
+        for (var, known) in &self.known {
+            if let Some((min, extent)) = known.range {
+                domains.insert(*var, IntSet::from_range(store, min, extent));
+            }
+        }
+        domains
     }
 
     /// Sets the modular set of a variable, replacing an earlier one.

@@ -85,9 +85,7 @@ class DataType(str):
         return str.__new__(cls, {"": "void", "bool_": "bool"}.get(text, text))
 
     def _parts(self):
-        base, _, lanes = (
-            self.partition("x") if not self.startswith("custom") else (str(self), "", "")
-        )
+        base, _, lanes = self.partition("x") if not self.startswith("custom") else (str(self), "", "")
         if base in _SMALL:
             code, bits = _SMALL[base]
             return code, bits, int(lanes or 1)
@@ -95,19 +93,21 @@ class DataType(str):
         digits = base[len(name) :]
         defaults = {"bool": 8, "handle": 64, "void": 0}
         bits = int(digits) if digits else defaults.get(name, 32)
+        if lanes.startswith("vscalex"):
+            return _CODES.get(name, 3), bits, -int(lanes[7:])
         return _CODES.get(name, 3), bits, int(lanes) if lanes.isdigit() else 1
 
     type_code = property(lambda self: self._parts()[0], doc="The family, see `DataTypeCode`.")
     bits = property(lambda self: self._parts()[1], doc="Bits of one lane.")
-    lanes = property(lambda self: self._parts()[2], doc="How many lanes a vector has.")
-    itemsize = property(
-        lambda self: (self._parts()[1] * self._parts()[2] + 7) // 8, doc="Bytes of an element."
-    )
+    lanes = property(lambda self: self._parts()[2], doc="The number of lanes of a vector; negative where it is times `vscale`.")
+    itemsize = property(lambda self: (self._parts()[1] * self._parts()[2] + 7) // 8, doc="Bytes of an element.")
     dtype = property(lambda self: self, doc="Itself.")
 
     def with_lanes(self, lanes):
         """The same with another number of lanes."""
         base = self.partition("x")[0]
+        if lanes < 0:
+            return DataType(f"{base}xvscalex{-lanes}")
         return DataType(base if lanes == 1 else f"{base}x{lanes}")
 
 
@@ -127,9 +127,7 @@ class Attrs(Object):
         try:
             return self.__dict__["_fields"][name]
         except KeyError:
-            raise AttributeError(
-                f"{self.__dict__['_key']} object has no attribute {name}"
-            ) from None
+            raise AttributeError(f"{self.__dict__['_key']} object has no attribute {name}") from None
 
     def __getitem__(self, name):
         fields = self._fields
@@ -184,11 +182,7 @@ class Attrs(Object):
     def __eq__(self, other):
         if isinstance(other, dict):
             return dict(self._fields) == other
-        return self is other or (
-            isinstance(other, Attrs)
-            and self._key == other._key
-            and dict(self._fields) == dict(other._fields)
-        )
+        return self is other or (isinstance(other, Attrs) and self._key == other._key and dict(self._fields) == dict(other._fields))
 
     __hash__ = Object.__hash__
 

@@ -4,12 +4,16 @@
 //! given once is not given again, because nothing of it changes; a part of it is referred to by its id. The words of each
 //! kind stand in [`read`] and, in the same order, in [`write`].
 
+mod arith;
 mod ask;
+mod programs;
 mod read;
 mod schedule;
 mod write;
 
+pub use arith::*;
 pub use ask::*;
+pub use programs::*;
 pub use schedule::*;
 
 use super::{Js, MAX_NODES, Words, error, with};

@@ -23,6 +23,10 @@ class Node(Object):
 
         return astext(self, show_meta_data, annotate)
 
+    def __setstate__(self, state):
+        if isinstance(state, dict):
+            self.__dict__.update(state)
+
     def __repr__(self):
         try:
             return self.script()
@@ -102,15 +106,11 @@ def _mismatch(lhs, rhs, map_free_vars):
     if isinstance(lhs, (list, tuple)) and isinstance(rhs, (list, tuple)):
         if len(lhs) != len(rhs):
             return "the lists are not equally long"
-        return next(
-            (found for a, b in zip(lhs, rhs) if (found := _mismatch(a, b, map_free_vars))), None
-        )
+        return next((found for a, b in zip(lhs, rhs) if (found := _mismatch(a, b, map_free_vars))), None)
     if isinstance(lhs, dict) and isinstance(rhs, dict):
         if lhs.keys() != rhs.keys():
             return "the dictionaries have other keys"
-        return next(
-            (found for key in lhs if (found := _mismatch(lhs[key], rhs[key], map_free_vars))), None
-        )
+        return next((found for key in lhs if (found := _mismatch(lhs[key], rhs[key], map_free_vars))), None)
     if isinstance(lhs, Object) and isinstance(rhs, Object):
         compare = getattr(type(lhs), "_structural", None)
         if compare is not None and type(lhs) is type(rhs):
@@ -128,9 +128,7 @@ def assert_structural_equal(lhs, rhs, map_free_vars=False):
     """Raises ValueError, with the difference, unless two things are equal up to the names of what they bind."""
     found = _mismatch(lhs, rhs, map_free_vars)
     if found is not None:
-        raise ValueError(
-            f"StructuralEqual check failed, caused by lhs: {found}\n{lhs}\nand rhs:\n{rhs}"
-        )
+        raise ValueError(f"StructuralEqual check failed, caused by lhs: {found}\n{lhs}\nand rhs:\n{rhs}")
 
 
 def structural_hash(node, map_free_vars=False):
@@ -143,9 +141,7 @@ def structural_hash(node, map_free_vars=False):
         return _engine.call("table_hash", 2, _engine.words(node._words()), bool(map_free_vars))
     for cls, kind, space in ((Type, 1, TYPE), (Expr, 0, EXPR)):
         if isinstance(node, cls):
-            return _engine.call(
-                "table_hash", kind, _engine.words(numbers(space, [node])), bool(map_free_vars)
-            )
+            return _engine.call("table_hash", kind, _engine.words(numbers(space, [node])), bool(map_free_vars))
     if isinstance(node, (list, tuple)):
         return hash(tuple(structural_hash(item, map_free_vars) for item in node))
     return hash(node)

@@ -58,17 +58,13 @@ class Expr(Node):
     def _set_type(self, ty):
         self.__dict__["_ty"] = None if ty is MISSING else ty
 
-    ty = property(
-        _get_type, _set_type, doc="The type; missing until the builder or a pass has inferred it."
-    )
+    ty = property(_get_type, _set_type, doc="The type; missing until the builder or a pass has inferred it.")
 
     @property
     def struct_info(self):
         """The type, as Relax called it before."""
         if self.ty is MISSING:
-            raise ValueError(
-                f"The struct_info is not populated, check if you have normalized the expr: {self}"
-            )
+            raise ValueError(f"The struct_info is not populated, check if you have normalized the expr: {self}")
         return self.ty
 
     struct_info_ = property(lambda self: None if self.ty is MISSING else self.ty, _set_type)
@@ -240,17 +236,14 @@ class Expr(Node):
 
     def __bool__(self):
         if is_prim_expr(self):
-            raise ValueError(
-                "Cannot use and / or / not operator to Expr, hint: use tvm.tirx.all / "
-                "tvm.tirx.any, if it is None checking, use node is not None"
-            )
+            raise ValueError("Cannot use and / or / not operator to Expr, hint: use tvm.tirx.all / tvm.tirx.any, if it is None checking, use node is not None")
         return True
 
     def equal(self, other, span=None):
         """The comparison of two scalars, as an expression."""
-        from ..tirx.expr import EQ
+        from ..tirx.op import _equal
 
-        return EQ(self, other)
+        return _equal(self, other)
 
     def astype(self, dtype, span=None):
         """The value in another element type."""
@@ -340,9 +333,7 @@ def _head(w, kind, expr):
 class Var(Expr):
     """A variable. One that holds a scalar may stand in shapes and tensor programs."""
 
-    def __init__(
-        self, name=None, ty=None, span=None, *, name_hint=None, dtype=None, struct_info=None
-    ):
+    def __init__(self, name=None, ty=None, span=None, *, name_hint=None, dtype=None, struct_info=None):
         name = name_hint if name is None else name
         if not isinstance(name, str):
             raise TypeError("name must be a str")
@@ -358,10 +349,7 @@ class Var(Expr):
         if isinstance(ty, type):
             ty = PrimType(ty.__name__)
         if ty is not None and not isinstance(ty, Type):
-            raise TypeError(
-                "ty needs to be an instance of Type. If you attempt to pass in shape, "
-                "use relax.TensorType(shape, dtype)."
-            )
+            raise TypeError("ty needs to be an instance of Type. If you attempt to pass in shape, use relax.TensorType(shape, dtype).")
         self.name = name
         self._ty = ty
         self.span = span
@@ -493,9 +481,7 @@ class TupleGetItem(Expr):
         ty = tuple_value.ty
         if isinstance(ty, TupleType):
             if not 0 <= self.index < len(ty.fields):
-                raise ValueError(
-                    f"Index out of bounds: Tuple {tuple_value} is of size {len(ty.fields)}, and cannot be accessed with index {index}"
-                )
+                raise ValueError(f"Index out of bounds: Tuple {tuple_value} is of size {len(ty.fields)}, and cannot be accessed with index {index}")
             self._ty = ty.fields[self.index]
 
     tuple = property(lambda self: self.tuple_value)
@@ -553,9 +539,7 @@ class GenericConst(Constant):
 
     def _direct_e(self):
         data = self.data
-        return _engine.call(
-            "user_make_constant", str(data.dtype), _engine.words(data.shape), data.tobytes()
-        )
+        return _engine.call("user_make_constant", str(data.dtype), _engine.words(data.shape), data.tobytes())
 
 
 class Range(Node):
@@ -582,9 +566,7 @@ class Range(Node):
     def __eq__(self, other):
         from .base import structural_equal
 
-        return isinstance(other, Range) and structural_equal(
-            self._structural(), other._structural()
-        )
+        return isinstance(other, Range) and structural_equal(self._structural(), other._structural())
 
     __hash__ = Node.__hash__
 

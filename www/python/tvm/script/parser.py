@@ -67,11 +67,7 @@ def _usable(value, depth=0):
         )
     if isinstance(value, (list, tuple)) and depth < 8:
         items = [_usable(item, depth + 1) for item in value]
-        return (
-            None
-            if any(item is None and old is not None for item, old in zip(items, value))
-            else items
-        )
+        return None if any(item is None and old is not None for item, old in zip(items, value)) else items
     if isinstance(value, dict) and depth < 8:
         return {str(key): _usable(item, depth + 1) for key, item in value.items()}
     if isinstance(value, Buffer):
@@ -89,18 +85,13 @@ def _usable(value, depth=0):
 
 def _used_names(tree):
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | {
-        word
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200
-        for word in _words(node.value)
+        word for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200 for word in _words(node.value)
     }
 
 
 def _words(text):
     try:
-        return [
-            node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)
-        ]
+        return [node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)]
     except SyntaxError:
         return []
 
@@ -115,11 +106,7 @@ class _Fold(ast.NodeTransformer):
         self.extra = {}
 
     def _free(self, node):
-        return all(
-            name.id in self.names or name.id in _SAFE
-            for name in ast.walk(node)
-            if isinstance(name, ast.Name)
-        ) and not any(
+        return all(name.id in self.names or name.id in _SAFE for name in ast.walk(node) if isinstance(name, ast.Name)) and not any(
             name.id in self.bound for name in ast.walk(node) if isinstance(name, ast.Name)
         )
 
@@ -176,9 +163,7 @@ class _Fold(ast.NodeTransformer):
             dotted = f"{node.func.value.id}.{node.func.attr}"
             if dotted in ("R.TupleGetItem", "relax.TupleGetItem") and len(node.args) == 2:
                 self.changed = True
-                return self.visit(
-                    ast.copy_location(ast.Subscript(node.args[0], node.args[1], ast.Load()), node)
-                )
+                return self.visit(ast.copy_location(ast.Subscript(node.args[0], node.args[1], ast.Load()), node))
             if dotted in ("R.ShapeExpr", "relax.ShapeExpr"):
                 self.changed = True
                 node.func = ast.Attribute(ast.Name("R", ast.Load()), "shape", ast.Load())
@@ -198,11 +183,7 @@ class _Fold(ast.NodeTransformer):
                     callee = ast.Attribute(callee, part, ast.Load())
                 node.func = callee
                 return self.generic_visit(node)
-        if (
-            isinstance(base, ast.Name)
-            and (base.id not in BUILT_IN or base.id == "tvm")
-            and base.id not in self.bound
-        ):
+        if isinstance(base, ast.Name) and (base.id not in BUILT_IN or base.id == "tvm") and base.id not in self.bound:
             if base.id in self.names or base.id in _SAFE:
                 if self._free(node):
                     found = self._try(node)
@@ -227,9 +208,7 @@ class _Fold(ast.NodeTransformer):
                     return ast.copy_location(literal, node)
         return node
 
-    visit_Subscript = visit_Attribute = visit_IfExp = visit_JoinedStr = visit_BinOp = (
-        visit_ListComp
-    ) = visit_Compare = _fold
+    visit_Subscript = visit_Attribute = visit_IfExp = visit_JoinedStr = visit_BinOp = visit_ListComp = visit_Compare = _fold
 
     def visit_FunctionDef(self, node):
         # Types of variables that Python computes are values of their own.
@@ -329,11 +308,7 @@ def _rendered(text, message, start, notes, origin):
     line = before.count("\n")
     column = len(before) - (before.rfind("\n") + 1)
     shown = text.split("\n")[line]
-    where = (
-        f"{origin[0]}:{origin[1] + line}:{column + 1}"
-        if origin
-        else f"line {line + 1}:{column + 1}"
-    )
+    where = f"{origin[0]}:{origin[1] + line}:{column + 1}" if origin else f"line {line + 1}:{column + 1}"
     note = f"\n{notes}" if notes else ""
     return f"error: {message}\n --> {where}\n{shown}\n{' ' * column}^{note}"
 

@@ -4,7 +4,7 @@ import difflib
 import warnings
 
 from .. import _engine
-from .._node import EXPR, PRIM, STMT, TYPE, number
+from .._node import EXPR, PRIM, TYPE, number
 
 
 _ELSEWHERE = (
@@ -42,7 +42,9 @@ def script(node, *, name=None, show_meta=False, **options):
     if isinstance(node, (GlobalVar, Op)):
         return str(node)
     if isinstance(node, Stmt):
-        return _engine.call("table_print_node", 3, number(STMT, node), 1)
+        return _body_of(node)
+    if isinstance(node, Expr) and _is_scalar(node):
+        return _scalar_text(node)
     if isinstance(node, Expr):
         relay = bool(getattr(node, "_is_relay", False))
         _engine.dialect(not relay)
@@ -51,6 +53,40 @@ def script(node, *, name=None, show_meta=False, **options):
     if structural is not None:
         return f"{type(node).__name__}({', '.join(str(part) for part in structural())})"
     return object.__repr__(node)
+
+
+def _body_of(stmt):
+    """A statement, behind declarations of what it does not define."""
+    from ..tirx.function import PrimFunc
+    from ..tirx.stmt import SBlock, SBlockRealize, SeqStmt
+
+    # A block alone would be taken for the root of the function.
+    alone = isinstance(stmt, (SBlock, SBlockRealize))
+    text = _engine.call("table_print_node", 0, number(EXPR, PrimFunc([], SeqStmt([stmt]) if alone else stmt)), 0)
+    lines = text.split("\n")
+    at = next(at for at, line in enumerate(lines) if line.startswith("def "))
+    head = [line for line in lines[:at] if line and not line.startswith(("@", "#"))]
+    return "\n".join(head + [line[4:] for line in lines[at + 1 :]]).rstrip("\n")
+
+
+def _is_scalar(node):
+    from ..ir.expr import Var
+    from ..tirx.expr import PrimCall, PrimNode
+
+    return isinstance(node, (PrimNode, PrimCall)) and not isinstance(node, Var)
+
+
+def _scalar_text(node):
+    """A scalar as it stands in a tensor program."""
+    from ..tirx.expr import Reduce
+    from ..tirx.stmt import Evaluate
+
+    if isinstance(node, Reduce):
+        parts = [f"source={list(node.source)}", f"init={list(node.init)}", f"axis={list(node.axis)}"]
+        parts += [f"condition={node.condition}", f"value_index={node.value_index}"]
+        return f"T.reduce({node.combiner}, {', '.join(parts)})"
+    line = _body_of(Evaluate(node)).rsplit("\n", 1)[-1]
+    return line[len("T.evaluate(") : -1] if line.startswith("T.evaluate(") else line
 
 
 def type_text(ty):

@@ -32,9 +32,7 @@ def Tensor(shape=None, dtype=None, vdevice=None, ndim=-1):
     """The type of a tensor."""
     from ..ir.type import TensorType
 
-    if isinstance(shape, (list, builtins.tuple)) and any(
-        isinstance(item, builtins.str) for item in shape
-    ):
+    if isinstance(shape, (list, builtins.tuple)) and any(isinstance(item, builtins.str) for item in shape):
         from ..tirx import Var
 
         shape = [Var(item, "int64") if isinstance(item, builtins.str) else item for item in shape]

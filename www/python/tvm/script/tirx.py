@@ -38,11 +38,7 @@ class _Scalar(Word):
 
         if value is None:
             return Var("", self._name)
-        return (
-            const(value, self._name)
-            if isinstance(value, (int, float))
-            else value.astype(self._name)
-        )
+        return const(value, self._name) if isinstance(value, (int, float)) else value.astype(self._name)
 
     _script_value = property(lambda self: _prim_type(self._name))
 
@@ -53,12 +49,12 @@ def _prim_type(name):
     return PrimType(name)
 
 
-_SCALARS = {
-    f"{base}{bits}{lanes}"
-    for base in ("int", "uint", "float", "bfloat")
-    for bits in ("8", "16", "32", "64")
-    for lanes in ("", "x4", "x8", "x16", "x32", "x64")
-} | {"boolean", "bool", "handle", "void"}
+_SCALARS = {f"{base}{bits}{lanes}" for base in ("int", "uint", "float", "bfloat") for bits in ("8", "16", "32", "64") for lanes in ("", "x4", "x8", "x16", "x32", "x64")} | {
+    "boolean",
+    "bool",
+    "handle",
+    "void",
+}
 
 
 def Var(name, dtype):
@@ -101,6 +97,6 @@ def __getattr__(name):
     from .. import tirx
 
     found = getattr(tirx, name, None)
-    if found is not None and name not in ("Buffer", "Let"):
+    if found is not None and name not in ("Buffer", "Let", "parser", "ir", "stmt"):
         return found
     return Word("T", name)

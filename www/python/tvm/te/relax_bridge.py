@@ -1,43 +1,113 @@
-"""Tensor programs of functions over tensor expressions, where these are operators of `topi`: each is an operator of Relax, which
-the engine lowers."""
+"""Tensor programs of functions over tensor expressions, called from Relax. Operators of `topi` are operators of Relax, which the
+engine lowers."""
 
 
 def call_te(builder, func, args, kwargs):
     """A call of the tensor program of a function."""
-    from .. import topi
-
+    kwargs = dict(kwargs)
+    hint = kwargs.pop("primfunc_name_hint", None)
     name = getattr(func, "_relax_name", None)
-    if name is None:
-        raise NotImplementedError(
-            "a tensor program is made of operators of topi here, not of te.compute: write it with T.prim_func"
-        )
-    _ = topi
-    from ..relax import op
-    from ..relax.expr import Function
-    from ..relax.transform import LegalizeOps
-    from ..ir.module import IRModule
+    if name is not None:
+        return _lowered(builder, name, hint, args, kwargs)
+    return _expressed(builder, func, hint, args, kwargs)
+
+
+def _lowered(builder, name, hint, args, kwargs):
     from ..ir.expr import Var
+    from ..relax import op
     from ..relax.block_builder import BlockBuilder
+    from ..relax.transform import LegalizeOps
 
     tensors = [arg for arg in args if hasattr(arg, "ty")]
-    fresh = [Var(f"x{index}", tensor.ty) for index, tensor in enumerate(tensors)]
+    fresh = [Var(getattr(tensor, "name", f"x{index}"), tensor.ty) for index, tensor in enumerate(tensors)]
     replaced = iter(fresh)
     operands = [next(replaced) if hasattr(arg, "ty") else arg for arg in args]
     inner = BlockBuilder()
     with inner.function("main", fresh):
-        result = inner.emit(
-            op.call(
-                name,
-                operands,
-                {key: value for key, value in kwargs.items() if key != "primfunc_name_hint"},
-            )
-        )
+        result = inner.emit(op.call(name, operands, kwargs))
         inner.emit_func_output(result)
     lowered = LegalizeOps()(inner.get())
     call = lowered["main"].body.blocks[0].bindings[0].value
     program = lowered[call.args[0]]
-    hint = kwargs.get("primfunc_name_hint") or call.args[0].name_hint
-    var = builder.add_func(program, hint)
-    made = op.call_tir(var, list(tensors), call.ty_args[0])
-    _ = (Function, IRModule)
-    return made
+    var = builder.add_func(program, hint or call.args[0].name_hint)
+    return op.call_tir(var, list(tensors), call.ty_args[0])
+
+
+class _Operands:
+    """Placeholders for tensors of Relax, over variables of their own."""
+
+    def __init__(self):
+        self.tensors, self.placeholders = [], []
+        self.inner, self.outer = {}, {}
+
+    def scalar(self, value):
+        """A scalar over variables of the tensor program."""
+        from ..ir.expr import Var
+        from ..tirx.functor import post_order_visit, substitute
+
+        def learn(node):
+            if isinstance(node, Var) and node not in self.inner:
+                fresh = self.inner[node] = Var(node.name, node.dtype)
+                self.outer[fresh] = node
+
+        post_order_visit(value, learn)
+        return substitute(value, self.inner)
+
+    def __call__(self, value):
+        """What the function is given for a value."""
+        from ..ir.expr import Expr, is_prim_expr
+        from ..ir.type import TensorType
+        from ..relax.expr import ShapeExpr
+        from . import placeholder
+
+        if isinstance(value, (list, tuple)):
+            return type(value)(self(item) for item in value) if isinstance(value, list) else tuple(self(item) for item in value)
+        if isinstance(value, dict):
+            return {key: self(item) for key, item in value.items()}
+        if isinstance(value, ShapeExpr):
+            return [self.scalar(item) for item in value.values]
+        if isinstance(value, Expr) and is_prim_expr(value):
+            return self.scalar(value)
+        if isinstance(value, Expr) and isinstance(value.ty, TensorType):
+            if not isinstance(value.ty.shape, ShapeExpr):
+                raise ValueError("emit_te does not support tensors whose shape is not known")
+            for known, made in zip(self.tensors, self.placeholders):
+                if known is value:
+                    return made
+            at = len(self.tensors)
+            shape = [self.scalar(extent) for extent in value.ty.shape.values]
+            made = placeholder(shape, value.ty.dtype, getattr(value, "name", f"input{at}"))
+            self.tensors.append(value)
+            self.placeholders.append(made)
+            return made
+        if isinstance(value, Expr) and hasattr(value, "fields"):
+            return [self(item) for item in value.fields]
+        return value
+
+
+def _expressed(builder, func, hint, args, kwargs):
+    from ..ir.expr import Var
+    from ..ir.type import TensorType
+    from ..relax import op
+    from ..relax.expr import ShapeExpr
+    from ..tirx.analysis import undefined_vars
+    from ..tirx.functor import substitute
+    from . import Tensor, create_prim_func
+
+    operands = _Operands()
+    result = func(*[operands(arg) for arg in args], **{name: operands(value) for name, value in kwargs.items()})
+    outputs = [result] if isinstance(result, Tensor) else list(result)
+    if not all(isinstance(item, Tensor) for item in outputs):
+        raise TypeError("only support te.tensor or tuple/list/Array of te.tensor as function output")
+    program = create_prim_func([*operands.placeholders, *outputs], "int64")
+    known = {extent.name for item in operands.placeholders for extent in item.shape if isinstance(extent, Var)}
+    free = [var for var in undefined_vars(program.body, program.params) if isinstance(var, Var) and var.name not in known]
+    made = {var.name: outer for var, outer in operands.outer.items()}
+    scalars = [made[var.name] for var in free if var.name in made]
+    if scalars:
+        program = program._copy(_params=[*program.params, *[var for var in free if var.name in made]])
+    program = program.without_attr("global_symbol")
+    var = builder.add_func(program, hint or getattr(func, "__name__", "te_func"))
+    types = [TensorType([substitute(extent, operands.outer) for extent in item.shape], item.dtype) for item in outputs]
+    extra = {"tir_vars": ShapeExpr(scalars)} if scalars else {}
+    return op.call_tir(var, list(operands.tensors), types[0] if isinstance(result, Tensor) else types, **extra)

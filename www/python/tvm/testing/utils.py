@@ -29,7 +29,7 @@ def parameter(*values, ids=None, by_dict=None):
         ids, values = list(by_dict), list(by_dict.values())
 
     @pytest.fixture(params=values, ids=ids)
-    def fixture(request):
+    def fixture(*_of_class, request):
         return request.param
 
     return fixture
@@ -45,7 +45,7 @@ def parameters(*value_sets, ids=None):
 
         def make(place):
             @pytest.fixture(params=[item[place] for item in value_sets], ids=names)
-            def fixture(request):
+            def fixture(*_of_class, request):
                 return request.param
 
             return fixture
@@ -78,12 +78,8 @@ def _skip(*args, **kwargs):
     return mark
 
 
-requires_gpu = requires_cuda = requires_llvm_minimum_version = requires_nvptx = requires_rocm = (
-    _skip
-)
-requires_opencl = requires_vulkan = requires_metal = requires_hexagon = requires_cudnn = (
-    requires_cublas
-) = _skip
+requires_gpu = requires_cuda = requires_llvm_minimum_version = requires_nvptx = requires_rocm = _skip
+requires_opencl = requires_vulkan = requires_metal = requires_hexagon = requires_cudnn = requires_cublas = _skip
 
 
 def requires_llvm(func=None, *args):

@@ -7,11 +7,20 @@ from .expr import EqualOp, NotEqualOp, PrimExpr, SizeVar, convert
 from .op import *  # noqa: F403
 from .op import const, max, min  # noqa: A004
 from .op import abs, all, any, pow, round  # noqa: A004
-from .buffer import Buffer, decl_buffer
+from .op import sum  # noqa: A004
+from .buffer import (
+    Buffer,
+    BufferAccessKind,
+    BufferType,
+    buffer_data,
+    buffer_data_pointer_type,
+    decl_buffer,
+    is_buffer_var,
+)
 from .stmt import *  # noqa: F403
 from .stmt import Block, BlockRealize, LetStmt
 from .function import IndexMap, PrimFunc
-from . import analysis, buffer, expr, function, functor, op, stmt, stmt_functor, transform
+from . import _expr_rows, analysis, buffer, expr, function, functor, op, stmt, stmt_functor, transform
 from .functor import substitute  # noqa: F401
 from .stmt_functor import renew_defs  # noqa: F401
 

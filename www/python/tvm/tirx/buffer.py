@@ -1,10 +1,74 @@
 """Buffers."""
 
+import enum
+
 from .._node import BUFFER, PRIM, get, lazy, makers, maybe, name_of, row
 from .._values import Array, DataType
 from ..ir.base import Node
 from ..ir.expr import Range, Var
-from ..ir.type import PointerType, PrimType
+from ..ir.type import PointerType, PrimType, Type
+
+
+class BufferAccessKind(enum.IntFlag):
+    """What a pointer is used for."""
+
+    READ, WRITE = 1, 2
+
+
+class BufferType(Type):
+    """The type of a buffer: elements, shape, and how they lie in memory."""
+
+    def __init__(self, buffer):
+        self._of = buffer
+
+    dtype = property(lambda self: PrimType(self._of.dtype))
+    shape = property(lambda self: self._of.shape)
+    strides = property(lambda self: self._of.strides)
+    elem_offset = property(lambda self: self._of.elem_offset)
+    data_alignment = property(lambda self: self._of.data_alignment)
+    offset_factor = property(lambda self: self._of.offset_factor)
+    storage_scope = property(lambda self: self._of.scope())
+    layout = property(lambda self: None)
+    allocated_addr = property(lambda self: Array())
+
+    def _structural(self):
+        parts = [self.dtype, self.shape, self.strides, self.elem_offset, self.storage_scope]
+        return [*parts, self.data_alignment, self.offset_factor]
+
+    def __eq__(self, other):
+        from ..ir.base import structural_equal
+
+        return isinstance(other, BufferType) and structural_equal(self._structural(), other._structural())
+
+    __hash__ = Type.__hash__
+
+    def __str__(self):
+        return f'T.Buffer({self._of.shape}, "{self._of.dtype}")'
+
+
+def is_buffer_var(value):
+    """True if a value is a buffer."""
+    return isinstance(value, Buffer)
+
+
+def buffer_data_pointer_type(buffer):
+    """The type of the pointer to the elements of a buffer."""
+    return PointerType(PrimType(buffer.dtype), "" if buffer.scope() == "global" else buffer.scope())
+
+
+def buffer_data(buffer):
+    """The pointer to the elements of a buffer."""
+    return buffer.data
+
+
+def _lanes_at(begin, lanes):
+    """Indices of as many elements from a place on."""
+    from .expr import Ramp, _lanes_of
+
+    begin = list(begin) if isinstance(begin, (list, tuple)) else [begin]
+    if lanes != 1:
+        begin[-1] = Ramp(begin[-1], 1, _lanes_of(lanes))
+    return begin
 
 
 class Buffer(Node):
@@ -41,10 +105,6 @@ class Buffer(Node):
     @property
     def data(self):
         """The pointer to its elements."""
-        if self.__dict__.get("_load"):
-            self.name  # noqa: B018
-        if self._data is not None:
-            return self._data
         found = self.__dict__.get("_pointer")
         if found is None:
             from .expr import BufferData
@@ -72,79 +132,131 @@ class Buffer(Node):
 
     @property
     def ty(self):
-        """The type of the elements."""
-        return PrimType(self.dtype)
+        """The type: elements, shape, and how they lie in memory."""
+        found = self.__dict__.get("_ty")
+        if found is None:
+            found = self.__dict__["_ty"] = BufferType(self)
+        return found
 
-    def vload(self, begin, dtype=None):
+    type_annotation = property(lambda self: PointerType(PrimType(self.dtype), self.scope()))
+
+    def _changed(self, **changes):
+        """A buffer with other fields."""
+        self.scope()
+        made = Buffer.__new__(Buffer)
+        kept = ("_ty", "_b", "_pointer", "_tensor")
+        made.__dict__.update({key: value for key, value in self.__dict__.items() if key not in kept})
+        made.__dict__.update(changes)
+        return made
+
+    def _over(self, data):
+        """This buffer itself, behind a pointer."""
+        if self.__dict__.get("_b") is None:
+            self._data = data
+            return self
+        return self._changed(_data=data)
+
+    def vload(self, begin, dtype=None, predicate=None):
         """An element or several."""
-        from .expr import BufferLoad, Ramp
+        from .expr import BufferLoad
 
-        begin = list(begin) if isinstance(begin, (list, tuple)) else [begin]
-        lanes = DataType(dtype).lanes if dtype else 1
-        if lanes > 1:
-            begin[-1] = Ramp(begin[-1], 1, lanes)
-        return BufferLoad(self, begin)
+        return BufferLoad(self, _lanes_at(begin, DataType(dtype).lanes if dtype else 1), predicate)
 
-    def vstore(self, begin, value):
+    def vstore(self, begin, value, predicate=None):
         """Writes an element or several."""
-        from .expr import Ramp
         from .stmt import BufferStore
 
-        begin = list(begin) if isinstance(begin, (list, tuple)) else [begin]
-        if value.dtype.lanes > 1:
-            begin[-1] = Ramp(begin[-1], 1, value.dtype.lanes)
-        return BufferStore(self, value, begin)
+        return BufferStore(self, value, _lanes_at(begin, value.dtype.lanes), predicate)
 
     def offset_of(self, indices):
         """The place of an element, counted in elements."""
+        from ..sym import Analyzer
         from .expr import convert
         from .op import _op_add, _op_mul
 
+        parts = self.strides or self.shape
         made = None
-        for index, extent in zip(indices, self.shape):
-            made = convert(index) if made is None else _op_add(_op_mul(made, extent), index)
-        return Array([made])
+        for index, part in zip(indices, parts):
+            index = convert(index)
+            if self.strides:
+                index = _op_mul(index, part)
+                made = index if made is None else _op_add(made, index)
+            else:
+                made = index if made is None else _op_add(_op_mul(made, part), index)
+        if made is None:
+            made = convert(0)
+        if self._offset is not None:
+            made = _op_add(made, self._offset)
+        return Array([Analyzer().simplify(made)])
 
     def access_ptr(self, access_mask, ptr_type="handle", content_lanes=1, offset=0, extent=None):
         """A pointer to its elements."""
-        from .op import call_intrin
+        from .expr import PrimCall, _scalar, intrinsic_op
+        from .op import cast, type_annotation
 
-        mask = {"r": 1, "w": 2, "rw": 3, "wr": 3}.get(access_mask, access_mask)
+        if isinstance(access_mask, str):
+            kinds = {"r": BufferAccessKind.READ, "w": BufferAccessKind.WRITE}
+            unknown = [letter for letter in access_mask if letter not in kinds]
+            if unknown:
+                raise ValueError(f"Unknown access_mask {access_mask}")
+            access_mask = sum(kinds[letter] for letter in set(access_mask))
         size = extent
         if size is None:
-            size = 1
-            for item in self.shape:
-                size = item * size
+            if self.strides:
+                size = self.strides[0] * self.shape[0]
+            else:
+                size = 1
+                for item in self.shape:
+                    size = item * size if isinstance(size, int) else size * item
             size = size - offset
-        from .expr import Var as _Var
+        dtype = self.dtype
+        if content_lanes > 1:
+            size, dtype = size // content_lanes, dtype.with_lanes(dtype.lanes * content_lanes)
+        element = PrimType("void") if ptr_type == "handle" else PrimType(getattr(ptr_type, "dtype", ptr_type))
+        pointer = PointerType(element, "" if self.scope() == "global" else self.scope())
+        low = cast(_scalar(offset), self.elem_offset.dtype) if isinstance(offset, int) else offset
+        args = [type_annotation(dtype), self.data, low, _scalar(size), _scalar(int(access_mask))]
+        return PrimCall(intrinsic_op("tvm_access_ptr"), args, pointer)
 
-        _ = _Var
-        return call_intrin(
-            ptr_type,
-            "tvm_access_ptr",
-            call_intrin(self.dtype, "type_annotation"),
-            self.data,
-            offset,
-            size,
-            mask,
-        )
+    def get_flattened_buffer(self):
+        """The buffer with one axis; itself where it has one."""
+        from ..sym import Analyzer
+        from .expr import convert
+
+        if len(self.shape) == 1 and not self.strides:
+            return self
+        size = self.strides[0] * self.shape[0] if self.strides else convert(1)
+        for extent in () if self.strides else self.shape:
+            size = size * extent
+        return self._changed(shape=Array([Analyzer().simplify(size)]), strides=Array())
 
     def __getitem__(self, indices):
-        from .expr import BufferLoad
+        from ..sym import Analyzer
+        from .expr import BufferLoad, Ramp, convert
         from .stmt import BufferRegion
 
         indices = indices if isinstance(indices, tuple) else (indices,)
-        if any(isinstance(index, slice) for index in indices):
-            region = []
-            for index, extent in zip(indices, self.shape):
-                if isinstance(index, slice):
-                    start = index.start or 0
-                    stop = extent if index.stop is None else index.stop
-                    region.append(Range(start, stop))
-                else:
-                    region.append(Range.from_min_extent(index, 1))
-            return BufferRegion(self, region)
-        return BufferLoad(self, indices)
+        if len(indices) > len(self.shape):
+            raise IndexError(f"Indices length {len(indices)} exceeds the rank of the buffer {len(self.shape)}")
+        slices = [isinstance(index, slice) for index in indices]
+        if not any(slices):
+            return BufferLoad(self, indices)
+        made = []
+        steps = any(slices) and any(index.step is not None for index, part in zip(indices, slices) if part)
+        for index, extent in zip(indices, self.shape):
+            if not isinstance(index, slice):
+                made.append(index if steps else Range.from_min_extent(index, 1))
+                continue
+            start = 0 if index.start is None else index.start
+            stop = extent if index.stop is None else index.stop
+            if steps:
+                step = 1 if index.step is None else index.step
+                lanes = Analyzer().simplify(convert(stop - start + step - 1) // step)
+                made.append(start if int(lanes) == 1 else Ramp(start, step, int(lanes)))
+            else:
+                low = convert(start)
+                made.append(Range.from_min_extent(low, Analyzer().simplify(convert(stop) - low)))
+        return BufferLoad(self, made) if steps else BufferRegion(self, made)
 
     def _row_b(self, w):
         w.text(self.name)
@@ -153,8 +265,7 @@ class Buffer(Node):
         w.maybe(PRIM, self._offset)
         w.number(self.offset_factor)
         w.number(self.data_alignment)
-        data = self._data
-        w.maybe(PRIM, data if isinstance(data, Var) else None)
+        w.maybe(PRIM, self._data)
         w.number(self._layout)
         w.number(len(self.shape))
         for part in (*self.shape, *self.strides):
@@ -198,10 +309,12 @@ def decl_buffer(
 ):
     """A new buffer."""
     shape = shape if isinstance(shape, (list, tuple)) else (shape,)
+    if data is not None and not scope:
+        scope = getattr(getattr(data, "ty", None), "storage_scope", "")
     return Buffer(
         name,
         shape,
-        dtype or "float32",
+        getattr(dtype, "dtype", dtype) or "float32",
         strides,
         elem_offset,
         scope or "global",
@@ -211,4 +324,4 @@ def decl_buffer(
     )
 
 
-_ = PointerType
+_ = Var

@@ -15,6 +15,7 @@ from .._node import (
     row,
 )
 from .._values import Array, DataType
+from ..error import InternalError
 from ..ir.base import Node
 from ..ir.expr import Call, Expr, StringImm, Var, _head, _SizeVar, expr_makers, is_prim_expr
 from ..ir.op import Op, _named
@@ -56,11 +57,7 @@ class IntImm(ConstExpr):
             raise ValueError(f"Literal value {value} is negative for unsigned integer type {dtype}")
         if dtype.type_code not in (0, 1, 6):
             raise ValueError(f"IntImm supports only int or uint type, but {dtype} was supplied.")
-        if (
-            dtype.type_code == 0
-            and dtype.bits < 64
-            and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1
-        ):
+        if dtype.type_code == 0 and dtype.bits < 64 and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1:
             raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
 
     def __hash__(self):
@@ -163,12 +160,12 @@ def _scalar(value, like=None):
         return value
     if isinstance(value, EqualOp):
         return value.asobject()
+    if isinstance(value, IterVar):
+        return value.var
     if like is not None and not isinstance(value, str):
         from .op import const
 
-        return const(
-            value, like if isinstance(value, (bool, int)) or DataType(like).type_code == 2 else None
-        )
+        return const(value, like if isinstance(value, (bool, int)) or DataType(like).type_code == 2 else None)
     return convert(value)
 
 
@@ -215,9 +212,7 @@ _BINARY = "Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE LT LE GT GE And O
 _NODES = []
 for _index, _name in enumerate(_BINARY):
     _base = BinaryOpExpr if _index < 9 else CmpExpr if _index < 15 else LogicalExpr
-    _NODES.append(
-        type(_name, (_base,), {"_index": _index, "__doc__": f"`{_name}` of two scalars."})
-    )
+    _NODES.append(type(_name, (_base,), {"_index": _index, "__doc__": f"`{_name}` of two scalars."}))
 Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or = _NODES
 
 
@@ -267,19 +262,17 @@ class PrimCall(Call):
         self.args = Array(args)
         self.attrs = attrs
         self.ty_args = Array()
-        self._ty = (
-            dtype if isinstance(dtype, (PrimType, PointerType)) else type_of_dtype(str(dtype))
-        )
+        self._ty = dtype if isinstance(dtype, (PrimType, PointerType)) else type_of_dtype(str(dtype))
 
     def _row_p(self, w):
         w.number(9)
         w.text(dtype_text(self.ty))
         name = getattr(self.op, "name", None)
-        name = (
-            "@" + self.op.name_hint
-            if name is None
-            else name.removeprefix("tirx.").removeprefix("tir.")
-        )
+        if name is None:
+            name = "@" + self.op.name_hint
+        else:
+            name = name.removeprefix("tirx.").removeprefix("tir.")
+            name = name[4:] if name in _PACKED else name
         w.text(name)
         for arg in self.args:
             w.refer(PRIM, arg)
@@ -313,6 +306,50 @@ class AnyExtent(PrimNode):
         self._prim(w, 3)
 
 
+def _lanes(value):
+    """The number of lanes, negative where it is times `vscale`, and as an expression."""
+    if isinstance(value, int) or isinstance(value, IntImm):
+        return int(value), IntImm("int32", int(value))
+    for call, factor in ((value.a, value.b), (value.b, value.a)) if isinstance(value, Mul) else ():
+        if isinstance(factor, IntImm) and _is_vscale(call):
+            return -factor.value, Mul(call, factor)
+    raise InternalError(f"Invalid expression for scalable lanes {value}")
+
+
+def _is_vscale(value):
+    return isinstance(value, PrimCall) and getattr(value.op, "name", "") == "tirx.vscale"
+
+
+def _lanes_of(count):
+    """The same from the number."""
+    if count > 0:
+        return IntImm("int32", count)
+    from .op import vscale
+
+    return Mul(vscale(), IntImm("int32", -count))
+
+
+def _written_lanes(count):
+    return count if count > 0 else -count | 0x8000
+
+
+def _read_lanes(word):
+    return _lanes_of(-(word & 0x7FFF) if word & 0x8000 else word)
+
+
+def _check_predicate(predicate, lanes, what, verb):
+    """Raises unless a mask fits the vector that it is about."""
+    if predicate is None:
+        return
+    dtype = predicate.dtype
+    if (dtype.lanes < 0) != (lanes < 0):
+        raise InternalError(f"Predicate mask dtype and {what} must both be scalable.")
+    if dtype.lanes != lanes:
+        raise InternalError(f"Got a predicate mask with {abs(dtype.lanes)} lanes, but trying to {verb} with {abs(lanes)} lanes. The number of lanes must match.")
+    if dtype.type_code not in (1, 6) and dtype.bits != 1:
+        raise InternalError(f"Predicate mask elements must be boolean values, but got {dtype.with_lanes(1)}.")
+
+
 class BufferLoad(PrimNode):
     """An element of a buffer."""
 
@@ -322,9 +359,16 @@ class BufferLoad(PrimNode):
         lanes = self.indices[-1].dtype.lanes if self.indices else 1
         dtype = DataType(buffer.dtype)
         self._ty = PrimType(dtype if lanes == 1 else dtype.with_lanes(dtype.lanes * lanes))
+        _check_predicate(predicate, lanes, "load indices", "load a vector")
         self.predicate = predicate
 
+    def __getitem__(self, index):
+        index = index if isinstance(index, tuple) else (index,)
+        return self.buffer[(*self.indices, *index)]
+
     def _row_p(self, w):
+        if self.predicate is not None:
+            raise NotImplementedError("a load with a mask is not here")
         self._prim(w, 10)
         w.refer(BUFFER, self.buffer)
         for index in self.indices:
@@ -336,11 +380,11 @@ class BufferData(PrimNode):
 
     def __init__(self, buffer):
         self.buffer = buffer
-        self._ty = PointerType(
-            PrimType(buffer.dtype), buffer.scope() if callable(buffer.scope) else buffer.scope
-        )
+        self._ty = PointerType(PrimType(buffer.dtype), buffer.scope() if callable(buffer.scope) else buffer.scope)
 
     name = property(lambda self: self.buffer.name)
+    op = property(lambda self: intrinsic_op("buffer_data"))
+    args = property(lambda self: Array([self.buffer]))
 
     def _row_p(self, w):
         self._prim(w, 11)
@@ -364,14 +408,16 @@ class Ramp(PrimNode):
 
     def __init__(self, base, stride, lanes, span=None):
         self.base, self.stride = _pair(base, stride)
-        self.lanes = convert(lanes)
-        self._ty = PrimType(self.base.dtype.with_lanes(int(lanes)))
+        if self.stride.dtype != self.base.dtype and isinstance(self.stride, IntImm):
+            self.stride = IntImm(self.base.dtype, self.stride.value)
+        count, self.lanes = _lanes(lanes)
+        self._ty = PrimType(self.base.dtype.with_lanes(count))
 
     def _row_p(self, w):
         self._prim(w, 13)
         w.refer(PRIM, self.base)
         w.refer(PRIM, self.stride)
-        w.number(self.lanes)
+        w.number(_written_lanes(self.dtype.lanes))
 
 
 class Broadcast(PrimNode):
@@ -379,13 +425,13 @@ class Broadcast(PrimNode):
 
     def __init__(self, value, lanes, span=None):
         self.value = _scalar(value)
-        self.lanes = convert(lanes)
-        self._ty = PrimType(self.value.dtype.with_lanes(int(lanes)))
+        count, self.lanes = _lanes(lanes)
+        self._ty = PrimType(self.value.dtype.with_lanes(count))
 
     def _row_p(self, w):
         self._prim(w, 14)
         w.refer(PRIM, self.value)
-        w.number(self.lanes)
+        w.number(_written_lanes(self.dtype.lanes))
 
 
 class Shuffle(PrimNode):
@@ -420,6 +466,12 @@ class Let(PrimNode):
 class CommReducer(PrimNode):
     """How pairs of values are made one."""
 
+    def __call__(self, lhs, rhs):
+        from .functor import substitute
+
+        known = dict(zip([*self.lhs, *self.rhs], [*lhs, *rhs]))
+        return Array(substitute(value, known) for value in self.result)
+
     def __init__(self, lhs, rhs, result, identity_element, span=None):
         self.lhs, self.rhs = Array(lhs), Array(rhs)
         self.result, self.identity_element = Array(result), Array(identity_element)
@@ -440,6 +492,9 @@ class Reduce(PrimNode):
     def __init__(self, combiner, src, rdom, condition, value_index, init=None, span=None):
         self.combiner, self.source, self.axis = combiner, Array(src), Array(rdom)
         self.condition, self.value_index, self.init = condition, value_index, Array(init or ())
+        for axis in self.axis:
+            if axis.iter_type != IterVar.CommReduce:
+                raise InternalError("Only the iter var of type kCommReduce can be reduced over")
         self._ty = self.source[value_index].ty
 
 
@@ -461,14 +516,36 @@ class IterVar(Node):
         self.dom, self.var, self.iter_type, self.thread_tag = dom, var, iter_type, thread_tag
 
     dtype = property(lambda self: self.var.dtype)
+    ty = property(lambda self: self.var.ty)
+    name = property(lambda self: self.var.name)
+
+    def astype(self, dtype, span=None):
+        """The variable in another type."""
+        return self.var.astype(dtype)
+
+    def __neg__(self):
+        return -self.var
 
     def _structural(self):
         return [self.dom, self.var, self.iter_type, self.thread_tag]
 
 
+def _forward(name):
+    def operator(self, other):
+        return getattr(self.var, name)(other.var if isinstance(other, IterVar) else other)
+
+    return operator
+
+
+for _name in "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod lt le gt ge".split():
+    setattr(IterVar, f"__{_name}__", _forward(f"__{_name}__"))
+
+
 # ---- from the engine ----
 
 _intrinsic_ops = {}
+_PACKED = [f"tvm_call_{kind}" for kind in ("packed", "cpacked", "packed_lowered", "cpacked_lowered", "trace_packed")]
+"""Operators whose names in programs lack the beginning."""
 
 
 def intrinsic_op(name):
@@ -477,102 +554,13 @@ def intrinsic_op(name):
         from ..ir.expr import GlobalVar
 
         return GlobalVar(name[1:])
-    full = (
-        name
-        if "." in name and name.split(".")[0] in ("tirx", "tir", "relax", "vm")
-        else f"tirx.{name}"
-    )
+    if f"tvm_{name}" in _PACKED:
+        name = f"tvm_{name}"
+    full = name if "." in name and name.split(".")[0] in ("tirx", "tir", "relax", "vm") else f"tirx.{name}"
     found = _intrinsic_ops.get(full)
     if found is None:
         found = _intrinsic_ops[full] = _named(full)
     return found
 
 
-def _load(expr):
-    words = row(PRIM, expr._p)
-    fields = expr.__dict__
-    fields["_ty"] = type_of_dtype(name_of(words[1]))
-    prims = lambda items: Array(get(PRIM, item) for item in items)  # noqa: E731
-    match words[0]:
-        case 5:
-            fields["a"], fields["b"] = get(PRIM, words[3]), get(PRIM, words[4])
-        case 6:
-            fields["a"] = get(PRIM, words[2])
-        case 7:
-            fields["value"] = get(PRIM, words[2])
-        case 8:
-            fields["condition"], fields["true_value"], fields["false_value"] = prims(words[2:])
-        case 9:
-            fields["op"] = intrinsic_op(name_of(words[2]))
-            args = prims(words[3:])
-            fields["attrs"] = args.pop().attrs if args and isinstance(args[-1], AttrsExpr) else None
-            fields["args"], fields["ty_args"] = args, Array()
-        case 10:
-            fields["buffer"], fields["indices"] = get(BUFFER, words[2]), prims(words[3:])
-            fields["predicate"] = None
-        case 11 | 12:
-            fields["buffer"] = get(BUFFER, words[2])
-        case 13:
-            fields["base"], fields["stride"] = prims(words[2:4])
-            fields["lanes"] = IntImm("int32", words[4])
-        case 14:
-            fields["value"], fields["lanes"] = get(PRIM, words[2]), IntImm("int32", words[3])
-        case 15:
-            end = 3 + words[2]
-            fields["vectors"], fields["indices"] = prims(words[3:end]), prims(words[end:])
-        case 16:
-            fields["var"] = get(SYMBOL, words[2])
-            fields["value"], fields["body"] = prims(words[3:])
-        case 17:
-            n = words[2]
-            symbols = [get(SYMBOL, item) for item in words[3 : 3 + 2 * n]]
-            fields["lhs"], fields["rhs"] = Array(symbols[:n]), Array(symbols[n:])
-            values = prims(words[3 + 2 * n :])
-            fields["result"], fields["identity_element"] = Array(values[:n]), Array(values[n:])
-        case 18:
-            fields["attrs"] = get(ATTRS, words[2])
-
-
-_CLASSES = {
-    3: AnyExtent,
-    6: Not,
-    7: Cast,
-    8: Select,
-    9: PrimCall,
-    10: BufferLoad,
-    11: BufferData,
-    12: BufferRef,
-    13: Ramp,
-    14: Broadcast,
-    15: Shuffle,
-    16: Let,
-    17: CommReducer,
-    18: AttrsExpr,
-}
-
-
-def _make(number, words):
-    match words[0]:
-        case 0 | 1:
-            cls = FloatImm if words[0] else IntImm
-            made = cls.__new__(cls)
-            made.__dict__["_p"] = number
-            made.__dict__["_ty"] = PrimType(name_of(words[1]))
-            made.value = (double_of if words[0] else long_of)(words[2], words[3])
-            return made
-        case 2:
-            made = StringImm(name_of(words[2]))
-            made.__dict__["_p"] = number
-            return made
-        case 4:
-            var = get(SYMBOL, words[2])
-            var.__dict__["_p"] = number
-            return var
-        case 5:
-            return lazy(_NODES[words[2]], PRIM, number, _load)
-        case kind:
-            return lazy(_CLASSES[kind], PRIM, number, _load)
-
-
-makers[PRIM] = _make
 _ = (EXPR, Op, expr_makers, is_prim_expr)

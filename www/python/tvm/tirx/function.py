@@ -2,7 +2,7 @@
 
 import inspect
 
-from .._node import ATTRS, BUFFER, EXPR, NONE, STMT, SYMBOL, TYPE, get, lazy, maybe, row
+from .._node import ATTRS, BUFFER, EXPR, NONE, PRIM, STMT, SYMBOL, TYPE, get, lazy, maybe, row
 from .._values import Array, DictAttrs, Map
 from ..ir.base import Node
 from ..ir.expr import Var, _head, expr_makers
@@ -17,7 +17,6 @@ class PrimFunc(BaseFunc):
     """A function over scalars and buffers."""
 
     def __init__(self, params, body, ret_type=None, buffer_map=None, attrs=None, span=None):
-        self._buffers = {}
         names = []
         for param in params:
             if isinstance(param, Buffer):
@@ -31,31 +30,16 @@ class PrimFunc(BaseFunc):
         self.ret_type = ret_type
         self.attrs = attrs if isinstance(attrs, DictAttrs) else DictAttrs(attrs)
 
-    def _handles(self):
-        found = self.__dict__.get("_handle_vars")
-        if found is None:
-            self.body  # noqa: B018 - reads the function
-            found = [
-                Var(f"{param.name}_handle" if False else param.name, "handle")
-                if isinstance(param, Buffer)
-                else param
-                for param in self._params
-            ]
-            self.__dict__["_handle_vars"] = found
-        return found
-
     @property
     def params(self):
-        """Parameters; a buffer is a handle, which `buffer_map` says the buffer of."""
-        return Array(self._handles())
+        """Parameters: scalars and buffers."""
+        self.body  # noqa: B018 - reads the function
+        return Array(self._params)
 
     @property
     def buffer_map(self):
-        """The buffers of the parameters."""
-        handles = self._handles()
-        return Map(
-            {var: param for var, param in zip(handles, self._params) if isinstance(param, Buffer)}
-        )
+        """The buffers among the parameters, which stand for themselves."""
+        return Map({param: param for param in self.params if isinstance(param, Buffer)})
 
     @property
     def ty(self):
@@ -79,7 +63,7 @@ class PrimFunc(BaseFunc):
 
     def specialize(self, param_map):
         """The function with some parameters known."""
-        from .transform import specialize
+        from .specialize import specialize
 
         return specialize(self, param_map)
 
@@ -106,9 +90,7 @@ def _load(func):
     fields["body"] = get(STMT, words[2])
     fields["ret_type"] = maybe(TYPE, words[3])
     fields["attrs"] = maybe(ATTRS, words[4]) or DictAttrs()
-    fields["_params"] = [
-        get(BUFFER if words[at] else SYMBOL, words[at + 1]) for at in range(5, len(words), 2)
-    ]
+    fields["_params"] = [get(BUFFER if words[at] else SYMBOL, words[at + 1]) for at in range(5, len(words), 2)]
 
 
 expr_makers[21] = lambda number, words: lazy(PrimFunc, EXPR, number, _load)
@@ -127,32 +109,110 @@ class IndexMap(Node):
     @staticmethod
     def from_func(mapping_function, ndim=None, inverse_index_map=None, *, index_dtype="int64"):
         """The map that a function over indices is."""
-        names = []
+        made, separators = IndexMap.from_func_with_separators(mapping_function, ndim, inverse_index_map, index_dtype=index_dtype)
+        if separators:
+            raise ValueError("A layout with axis separators is made by IndexMap.from_func_with_separators")
+        return made
+
+    @staticmethod
+    def from_func_with_separators(mapping_function, ndim=None, inverse_index_map=None, *, index_dtype="int64"):
+        """The map that a function over indices is, and the places of its separators."""
+        names, varargs = [], None
         for name, param in inspect.signature(mapping_function).parameters.items():
             if param.kind is inspect.Parameter.VAR_POSITIONAL:
-                names.extend(f"{name}{index}" for index in range(ndim - len(names)))
+                varargs = name
+            elif param.kind is inspect.Parameter.VAR_KEYWORD:
+                raise ValueError("Keyword arguments are not supported in index maps")
             else:
                 names.append(name)
+        if varargs is not None:
+            if ndim is None:
+                raise ValueError("ndim must be specified when *args are used in the function")
+            names.extend(f"{varargs}_{at}" for at in range(ndim - len(names)))
+        elif ndim is not None and ndim != len(names):
+            raise ValueError(f"The index map takes {len(names)} indices, not {ndim}")
         args = [Var(name, index_dtype) for name in names]
         result = mapping_function(*args)
         result = list(result) if isinstance(result, (list, tuple)) else [result]
-        return IndexMap(
-            args,
-            [item for item in result if item is not IndexMap.AXIS_SEPARATOR],
-            inverse_index_map,
-        )
+        final, separators = [], []
+        for item in result:
+            if isinstance(item, str) and item == IndexMap.AXIS_SEPARATOR:
+                separators.append(len(final))
+            else:
+                final.append(item)
+        if inverse_index_map is not None and not isinstance(inverse_index_map, IndexMap):
+            inverse_index_map = IndexMap.from_func(inverse_index_map, index_dtype=index_dtype)
+        return IndexMap(args, final, inverse_index_map), Array(separators)
 
-    from_func_with_separators = from_func
+    def is_equivalent_to(self, other_map):
+        """True if both map all indices alike."""
+        from ..sym import Analyzer
+
+        if len(self.initial_indices) != len(other_map.initial_indices):
+            return False
+        mapped = other_map.map_indices(self.initial_indices)
+        analyzer = Analyzer()
+        return len(mapped) == len(self.final_indices) and all(analyzer.can_prove_equal(a, b) for a, b in zip(self.final_indices, mapped))
 
     def map_indices(self, indices):
         """The indices that some are mapped to."""
+        from ..sym import Analyzer
         from .functor import substitute
 
         known = dict(zip(self.initial_indices, [convert(index) for index in indices]))
-        return Array(substitute(index, known) for index in self.final_indices)
+        return Array(Analyzer().simplify(substitute(index, known)) for index in self.final_indices)
+
+    def _asked(self, what, shape, level):
+        from ..sym._ask import Question
+
+        shape = [getattr(item, "extent", item) for item in shape]
+        asked = Question().number(level, len(self.initial_indices))
+        for var in self.initial_indices:
+            asked.var(var)
+        return asked.prims(list(self.final_indices)).prims([convert(item) for item in shape]).ask(what)
+
+    def map_shape(self, shape):
+        """The shape that one is mapped to."""
+        words = self._asked("map_shape", shape, 3)
+        return Array(get(PRIM, word) for word in words[1::2])
+
+    def map_ndarray(self, arr_src):
+        """A tensor in the mapped layout."""
+        import numpy as np
+
+        from ..runtime import tensor
+
+        source = arr_src.numpy()
+        made = np.zeros([int(extent) for extent in self.map_shape(list(source.shape))], str(source.dtype))
+        for place in np.ndindex(*source.shape):
+            made[tuple(int(index) for index in self.map_indices(list(place)))] = source[place]
+        return tensor(made)
+
+    def _inverse(self, shape, level):
+        words = self._asked("inverse_map", shape, level)
+        if not words:
+            raise RuntimeError(f"the index map {self} has no inverse over the shape {list(shape)}")
+        end = 2 + words[1]
+        params = [get(SYMBOL, word) for word in words[2:end]]
+        return IndexMap(params, [get(PRIM, word) for word in words[end:]]), get(PRIM, words[0])
+
+    def inverse(self, shape):
+        """The map back; raises unless this one is a bijection over the shape."""
+        if self.inverse_index_map is not None:
+            return self.inverse_index_map
+        return self._inverse(shape, 0)[0]
+
+    def non_surjective_inverse(self, shape):
+        """The map back, and the condition under which an index has no origin."""
+        return self._inverse(shape, 3)
 
     def _structural(self):
         return [list(self.initial_indices), list(self.final_indices)]
+
+    def __repr__(self):
+        params = ", ".join(var.name for var in self.initial_indices)
+        final = "".join(f"{index}, " for index in self.final_indices)
+        return f"T.index_map(lambda {params}: ({final.rstrip(' ') if len(self.final_indices) == 1 else final[:-2]}))"
 
 
 _ = (NONE, PrimType)

@@ -1,10 +1,12 @@
 """Walks over scalars and statements."""
 
-from .._values import Array
-from ..ir.expr import Call, Expr, Var
+from .._values import Array, DataType
+from ..ir.expr import Call, Expr, Range, Var
 from .buffer import Buffer
-from .expr import IntImm, PrimCall
-from .stmt import SBlock, SBlockRealize, Stmt
+from .expr import BufferData, BufferLoad, BufferRef, IntImm, IterVar, PrimCall
+from . import op
+from .op import cast
+from .stmt import BufferRegion, BufferStore, For, MatchBufferRegion, SBlock, SBlockRealize, Stmt
 
 _FIELDS = {
     "SeqStmt": ["seq"],
@@ -19,6 +21,8 @@ _FIELDS = {
     "Return": ["value"],
     "SBlockRealize": ["iter_values", "predicate", "block"],
     "SBlock": ["init", "body"],
+    "ProducerLoad": ["indices"],
+    "Reduce": ["source", "condition"],
     "PrimFunc": ["body"],
     "Cast": ["value"],
     "Select": ["condition", "true_value", "false_value"],
@@ -50,6 +54,13 @@ def parts(node):
         elif value is not None:
             found.append(value)
     return found
+
+
+_OPERATIONS = {
+    "Add": op._op_add, "Sub": op._op_sub, "Mul": op._op_mul, "Div": op.truncdiv, "Mod": op.truncmod, "FloorDiv": op.floordiv,
+    "FloorMod": op.floormod, "Min": op.min_, "Max": op.max_, "LT": op._op_less, "LE": op._op_less_equal, "GT": op._op_greater,
+    "GE": op._op_greater_equal, "EQ": op._equal, "NE": op._not_equal, "And": op.logical_and, "Or": op.logical_or,
+}  # fmt: skip
 
 
 def post_order_visit(node, fvisit):
@@ -97,48 +108,118 @@ def copy(node, **changes):
     if load is not None:
         load(node)
     made = type(node).__new__(type(node))
-    kept = {
-        key: value for key, value in node.__dict__.items() if not (len(key) == 2 and key[0] == "_")
-    }
+    kept = {key: value for key, value in node.__dict__.items() if not (len(key) == 2 and key[0] == "_")}
     kept.pop("_fields_row", None)
     made.__dict__.update(kept)
     made.__dict__.update(changes)
     made.__dict__["_from"] = node
     if hasattr(type(made), "_index") and changes:
-        from . import op
-
-        operation = {
-            "Add": op._op_add, "Sub": op._op_sub, "Mul": op._op_mul, "FloorDiv": op.floordiv, "FloorMod": op.floormod,
-            "Min": op.min_, "Max": op.max_, "LT": op._op_less, "LE": op._op_less_equal, "GT": op._op_greater,
-            "GE": op._op_greater_equal, "EQ": op._equal, "NE": op._not_equal,
-        }.get(type(node).__name__)  # fmt: skip
+        operation = _OPERATIONS.get(type(node).__name__)
         return operation(made.a, made.b) if operation else made
     return made
 
 
-def substitute(node, vmap):
-    """A node with variables replaced: a dictionary or a function."""
-    find = vmap if callable(vmap) else lambda var: vmap.get(var)
-    known = {}
+class Mapping:
+    """Statements and scalars with variables and buffers replaced. A buffer whose shape changes is another one everywhere."""
 
-    def visit(item):
-        found = known.get(id(item))
+    def __init__(self, find_var=None, find_buffer=None):
+        self.find_var = find_var or (lambda var: None)
+        self.find_buffer = find_buffer or (lambda buffer: None)
+        self.known = {}
+        self.buffers = {}
+
+    def buffer(self, old):
+        """The buffer that stands for one."""
+        found = self.buffers.get(id(old))
         if found is None:
-            if isinstance(item, Var):
-                new = find(item)
-                found = (
-                    item
-                    if new is None
-                    else new
-                    if isinstance(new, Expr)
-                    else IntImm(item.dtype, int(new))
-                )
-            else:
-                found = rebuild(item, visit)
-            known[id(item)] = found
+            new = self.find_buffer(old)
+            found = old if new is None else new
+            if new is None:
+                old.scope()
+                shape = Array(self(extent) for extent in old.shape)
+                strides = Array(self(stride) for stride in old.strides)
+                offset = None if old._offset is None else self(old._offset)
+                data = None if old._data is None else self(old._data)
+                pairs = [*zip(shape, old.shape), *zip(strides, old.strides), (offset, old._offset), (data, old._data)]
+                if any(a is not b for a, b in pairs):
+                    found = old._changed(shape=shape, strides=strides, _offset=offset, _data=data)
+            self.buffers[id(old)] = found
         return found
 
-    return visit(node)
+    def __call__(self, node):
+        found = self.known.get(id(node))
+        if found is None:
+            found = self.known[id(node)] = self.visit(node)
+        return found
+
+    def visit(self, node):
+        """What stands for a node."""
+        if isinstance(node, Var):
+            new = self.find_var(node)
+            if new is None:
+                return node
+            return new if isinstance(new, Expr) else IntImm(node.dtype, int(new))
+        if isinstance(node, SBlock):
+            return self.block(node)
+        made = rebuild(node, self)
+        buffer = node.__dict__.get("buffer")
+        if buffer is not None:
+            new = self.buffer(buffer)
+            if new is not buffer:
+                if isinstance(node, (BufferData, BufferRef)):
+                    return new.data if isinstance(node, BufferData) else type(node)(new)
+                if isinstance(node, BufferLoad):
+                    return BufferLoad(new, made.indices, made.predicate)
+                made = copy(made, buffer=new)
+        return made
+
+    def range(self, item):
+        """A range with other ends."""
+        low, extent = self(item.min), self(item.extent)
+        return item if low is item.min and extent is item.extent else Range.from_min_extent(low, extent)
+
+    def region(self, item):
+        """A part of a buffer."""
+        return BufferRegion(self.buffer(item.buffer), [self.range(part) for part in item.region])
+
+    def iter(self, item):
+        """A variable of a block."""
+        dom = self.range(item.dom)
+        return item if dom is item.dom else IterVar(dom, item.var, item.iter_type, item.thread_tag)
+
+    def block(self, node):
+        """A block with all of its parts."""
+        node.body  # noqa: B018 - reads the block
+        changes = {
+            "iter_vars": [self.iter(item) for item in node.iter_vars],
+            "reads": [self.region(item) for item in node.reads],
+            "writes": [self.region(item) for item in node.writes],
+            "alloc_buffers": [self.buffer(item) for item in node.alloc_buffers],
+            "match_buffers": [MatchBufferRegion(self.buffer(item.buffer), self.region(item.source)) for item in node.match_buffers],
+        }
+        made = rebuild(node, self)
+        same = (
+            made is node
+            and not node.match_buffers
+            and all(a is b or isinstance(a, BufferRegion) and _same_region(a, b) for name, items in changes.items() for a, b in zip(items, getattr(node, name)))
+        )
+        return node if same else copy(made, **{name: Array(items) for name, items in changes.items()})
+
+
+def _same_region(a, b):
+    return a.buffer is b.buffer and all(x.min is y.min and x.extent is y.extent for x, y in zip(a.region, b.region))
+
+
+def substitute(node, vmap):
+    """A node with variables replaced: a dictionary or a function."""
+    if not callable(vmap) and not vmap:
+        return node
+    return Mapping(vmap if callable(vmap) else vmap.get)(node)
+
+
+def map_buffers(node, find):
+    """A node over other buffers: a function gives the new one, or None."""
+    return Mapping(None, find)(node)
 
 
 def ir_transform(stmt, preorder, postorder, only_enable=None):
@@ -164,4 +245,64 @@ def ir_transform(stmt, preorder, postorder, only_enable=None):
     return visit(stmt)
 
 
-_ = (Call, Buffer, SBlock, SBlockRealize, Stmt)
+def with_index_dtype(func, dtype):
+    """A function whose indices are of another type: variables of loops and blocks, extents, and what is made of them."""
+    dtype = DataType(getattr(dtype, "dtype", dtype))
+    renamed = {}
+
+    def is_index(value):
+        return value.dtype.type_code == 0 and value.dtype.bits in (32, 64) and value.dtype.lanes == 1
+
+    def variable(var):
+        if not is_index(var) or var.dtype == dtype:
+            return None
+        if id(var) not in renamed:
+            renamed[id(var)] = Var(var.name, dtype), var
+        return renamed[id(var)][0]
+
+    class _Indices(Mapping):
+        def index(self, value):
+            value = self(value)
+            return cast(value, dtype) if is_index(value) else value
+
+        def visit(self, node):
+            if isinstance(node, For):
+                var = self(node.loop_var)
+                ends = {"min": self.index(node.min), "extent": self.index(node.extent)}
+                return copy(node, loop_var=var, body=self(node.body), **ends)
+            if isinstance(node, BufferLoad):
+                return BufferLoad(self.buffer(node.buffer), [self.index(index) for index in node.indices])
+            if isinstance(node, BufferStore):
+                indices = [self.index(index) for index in node.indices]
+                return BufferStore(self.buffer(node.buffer), self(node.value), indices)
+            if isinstance(node, SBlockRealize):
+                values = [self.index(value) for value in node.iter_values]
+                return SBlockRealize(values, self(node.predicate), self(node.block))
+            if hasattr(type(node), "_index"):
+                a, b = self(node.a), self(node.b)
+                if a is node.a and b is node.b:
+                    return node
+                return _OPERATIONS[type(node).__name__](a, b)
+            return super().visit(node)
+
+        def range(self, item):
+            return Range.from_min_extent(self.index(item.min), self.index(item.extent))
+
+        def iter(self, item):
+            return IterVar(self.range(item.dom), self(item.var), item.iter_type, item.thread_tag)
+
+        def buffer(self, old):
+            found = self.buffers.get(id(old))
+            if found is None:
+                shape, strides = ([self.index(item) for item in items] for items in (old.shape, old.strides))
+                offset = None if old._offset is None else self.index(old._offset)
+                found = old._changed(shape=Array(shape), strides=Array(strides), _offset=offset)
+                self.buffers[id(old)] = found
+            return found
+
+    mapping = _Indices(variable)
+    params = [mapping.buffer(param) if isinstance(param, Buffer) else mapping(param) for param in func.params]
+    return func._copy(_params=params, body=mapping(func.body))
+
+
+_ = (Call, Stmt)

@@ -1,12 +1,17 @@
 """Functions over scalars."""
 
+import math
+
 from .._values import DataType
+from ..error import InternalError
 from ..ir.expr import Expr, is_prim_expr
 from ..ir.type import PrimType
 from .expr import (
     EQ, GE, GT, LE, LT, NE, Add, And, Cast, Div, FloatImm, FloorDiv, FloorMod, IntImm, Max, Min, Mod, Mul, Not, Or, PrimCall,
-    Select, Sub, _scalar, intrinsic_op,
+    Select, Sub, _lanes_of, _scalar, intrinsic_op,
 )  # fmt: skip
+from .intrin import *  # noqa: F403
+from .intrin import comm_reducer, isfinite, isinf, reinterpret, infinity  # noqa: F401
 
 
 def const(value, dtype=None, span=None):
@@ -14,6 +19,8 @@ def const(value, dtype=None, span=None):
     if hasattr(value, "item") and not isinstance(value, Expr):
         dtype = dtype or str(value.dtype)
         value = value.item()
+    if isinstance(dtype, PrimType):
+        dtype = dtype.dtype
     if dtype is None:
         if isinstance(value, bool):
             dtype = "bool"
@@ -28,10 +35,10 @@ def const(value, dtype=None, span=None):
         made = IntImm(base, int(value))
     else:
         made = FloatImm(base, float(value))
-    if lanes > 1:
+    if lanes != 1:
         from .expr import Broadcast
 
-        return Broadcast(made, lanes)
+        return Broadcast(made, _lanes_of(lanes))
     return made
 
 
@@ -49,9 +56,7 @@ def _match(a, b):
         a = _like(a, b)
     a, b = _scalar(a), _scalar(b)
     if not (is_prim_expr(a) and is_prim_expr(b)):
-        raise TypeError(
-            f"a scalar is needed here, not {type(a if not is_prim_expr(a) else b).__name__}"
-        )
+        raise TypeError(f"a scalar is needed here, not {type(a if not is_prim_expr(a) else b).__name__}")
     if a.dtype == b.dtype:
         return a, b
     from .expr import Broadcast
@@ -59,9 +64,9 @@ def _match(a, b):
     x, y = a.dtype, b.dtype
     if x.lanes != y.lanes:
         if x.lanes == 1:
-            a = Broadcast(a, y.lanes)
+            a = Broadcast(a, _lanes_of(y.lanes))
         elif y.lanes == 1:
-            b = Broadcast(b, x.lanes)
+            b = Broadcast(b, _lanes_of(x.lanes))
         else:
             raise TypeError(f"Cannot match type {x} vs {y}")
         x, y = a.dtype, b.dtype
@@ -80,11 +85,7 @@ def _match(a, b):
     if y.type_code == 6:
         return a, cast(b, x)
     bits = max(x.bits, y.bits)
-    target = (
-        DataType(f"int{bits}")
-        if x.bits != y.bits and (x if x.bits > y.bits else y).type_code == 0
-        else DataType(f"uint{bits}")
-    )
+    target = DataType(f"int{bits}") if x.bits != y.bits and (x if x.bits > y.bits else y).type_code == 0 else DataType(f"uint{bits}")
     target = target.with_lanes(x.lanes)
     return cast(a, target), cast(b, target)
 
@@ -102,13 +103,26 @@ def cast(value, dtype, span=None):
     """A scalar in another type; numbers are converted at once."""
     value = _scalar(value)
     dtype = DataType(dtype.dtype if isinstance(dtype, PrimType) else dtype)
+    dtype = DataType(_SHORT_NAMES.get(dtype, dtype))
+    if not is_prim_expr(value):
+        raise TypeError("Cannot cast an expression with the void sentinel type")
     if value.dtype == dtype:
         return value
+    if value.dtype.lanes == 1 and dtype.lanes != 1:
+        from .expr import Broadcast
+
+        return Broadcast(cast(value, dtype.with_lanes(1)), _lanes_of(dtype.lanes))
     if isinstance(value, IntImm) and dtype.lanes == 1:
         return FloatImm(dtype, value.value) if _is_float(dtype) else _wrapped(dtype, value.value)
-    if isinstance(value, FloatImm) and dtype.lanes == 1 and _is_float(dtype):
-        return FloatImm(dtype, value.value)
+    if isinstance(value, FloatImm) and dtype.lanes == 1:
+        if _is_float(dtype):
+            return FloatImm(dtype, value.value)
+        if math.isfinite(value.value):
+            return _wrapped(dtype, int(value.value))
     return Cast(dtype, value)
+
+
+_SHORT_NAMES = {"int": "int32", "uint": "uint32", "float": "float32"}
 
 
 def _wrapped(dtype, value):
@@ -133,8 +147,12 @@ def _is(value, number):
 
 
 def _arith(node, on_ints, on_floats=None):
+    divides = node in (Div, Mod, FloorDiv, FloorMod)
+
     def operation(a, b, span=None):
         a, b = _match(a, b)
+        if divides and isinstance(b, IntImm) and b.value == 0:
+            raise InternalError("Check failed: pb->value != 0 (0 vs. 0) : Divide by zero")
         known = _ints(a, b)
         if known is not None:
             value = on_ints(*known)
@@ -165,9 +183,7 @@ def _trunc_div(x, y):
 _SHORT = {
     Add: lambda a, b: b if _is(a, 0) else a if _is(b, 0) else None,
     Sub: lambda a, b: a if _is(b, 0) else None,
-    Mul: lambda a, b: (
-        b if _is(a, 1) else a if _is(b, 1) else a if _is(a, 0) else b if _is(b, 0) else None
-    ),
+    Mul: lambda a, b: b if _is(a, 1) else a if _is(b, 1) else a if _is(a, 0) else b if _is(b, 0) else None,
     Div: lambda a, b: a if _is(a, 0) or _is(b, 1) else None,
     FloorDiv: lambda a, b: a if _is(a, 0) or _is(b, 1) else None,
     Mod: lambda a, b: a if _is(a, 0) else const(0, a.dtype) if _is(b, 1) else None,
@@ -197,8 +213,7 @@ def _op_div(a, b):
     a, b = _match(a, b)
     if not _is_float(a.dtype) and not _is_float(b.dtype):
         raise RuntimeError(
-            "TVM supports multiple types of integer divisions, please call div, indexdiv/indexmod, "
-            "floordiv/floormod or truncdiv/truncmod directly to avoid ambiguity in the code."
+            "TVM supports multiple types of integer divisions, please call div, indexdiv/indexmod, floordiv/floormod or truncdiv/truncmod directly to avoid ambiguity in the code."
         )
     return _divide(a, b)
 
@@ -216,13 +231,29 @@ _op_less = _compare(LT, lambda x, y: x < y)
 _op_less_equal = _compare(LE, lambda x, y: x <= y)
 _op_greater = _compare(GT, lambda x, y: x > y)
 _op_greater_equal = _compare(GE, lambda x, y: x >= y)
-_equal = _compare(EQ, lambda x, y: x == y)
+_compare_equal = _compare(EQ, lambda x, y: x == y)
+
+
+def _equal(a, b, span=None):
+    a, b = _scalar(a), _scalar(b)
+    if a is b or isinstance(a, PrimCall) and isinstance(b, PrimCall) and a.op is b.op and not a.args and not b.args:
+        return IntImm("bool", 1)
+    return _compare_equal(a, b)
+
+
 _not_equal = _compare(NE, lambda x, y: x != y)
 
 
 def _bits(name, function):
+    shifts = name.startswith("shift")
+
     def operation(a, b, span=None):
         a, b = _match(a, b)
+        for side, value in (("LHS", a), ("RHS", b)):
+            if value.dtype.type_code not in (0, 1, 6):
+                raise InternalError(f"Expected integer argument as {side} of {name}, but received {value} of type {value.dtype}")
+        if shifts and isinstance(b, IntImm) and not 0 <= b.value < a.dtype.bits:
+            raise InternalError(f"Shift amount must be non-negative and less than {a.dtype.bits} for type {a.dtype}")
         known = _ints(a, b)
         if known is not None and function is not None:
             return _wrapped(a.dtype, function(*known))
@@ -241,6 +272,8 @@ shift_right = _op_rshift = _bits("shift_right", lambda x, y: x >> y)
 def bitwise_not(x, span=None):
     """The other bits."""
     x = _scalar(x)
+    if x.dtype.type_code not in (0, 1, 6):
+        raise InternalError(f"Expected integer argument of bitwise_not, but received {x} of type {x.dtype}")
     return PrimCall(intrinsic_op("bitwise_not"), [x], x.dtype)
 
 
@@ -253,6 +286,12 @@ def call_intrin(dtype, func_name, *args, attrs=None, span=None):
         dtype,
         attrs,
     )
+
+
+_FOLDED = {
+    "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": lambda x: round_even(x), "nearbyint": lambda x: round_even(x),
+}  # fmt: skip
+round_even = round
 
 
 def _unary(name):
@@ -269,6 +308,11 @@ def _unary(name):
         ):
             x = cast(x, "float32")
             dtype = x.dtype
+        fold = _FOLDED.get(name)
+        if fold is not None and not _is_float(dtype):
+            return x
+        if fold is not None and isinstance(x, FloatImm) and math.isfinite(x.value):
+            return FloatImm(dtype, float(fold(x.value)))
         return PrimCall(intrinsic_op(name), [x], dtype)
 
     operation.__name__ = name
@@ -276,10 +320,7 @@ def _unary(name):
     return operation
 
 
-for _name in (
-    "exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh acos acosh sin sinh asin asinh atan atanh sqrt "
-    "rsqrt floor ceil trunc round nearbyint"
-).split():
+for _name in ("exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh acos acosh sin sinh asin asinh atan atanh sqrt rsqrt floor ceil trunc round nearbyint").split():
     globals()[_name] = _unary(_name)
 
 
@@ -290,11 +331,7 @@ def abs(x, span=None):  # noqa: A001
         return IntImm(x.dtype, x.value if x.value >= 0 else -x.value)
     if isinstance(x, FloatImm):
         return FloatImm(x.dtype, x.value if x.value >= 0 else -x.value)
-    return (
-        Select(x >= const(0, x.dtype), x, -x)
-        if not _is_float(x.dtype)
-        else PrimCall(intrinsic_op("fabs"), [x], x.dtype)
-    )
+    return Select(x >= const(0, x.dtype), x, -x) if not _is_float(x.dtype) else PrimCall(intrinsic_op("fabs"), [x], x.dtype)
 
 
 def _binary(name):
@@ -309,13 +346,25 @@ def _binary(name):
 
 for _name in "atan2 copysign hypot ldexp nextafter fmod".split():
     globals()[_name] = _binary(_name)
-power = pow = _op_power = _binary("pow")
+
+
+def power(x, y, span=None):
+    """The power of two scalars, of which one has a fraction."""
+    x, y = _match(x, y)
+    if not _is_float(x.dtype):
+        raise InternalError(f"power only applies to float, not {x.dtype}")
+    return PrimCall(intrinsic_op("pow"), [x, y], x.dtype)
+
+
+pow = _op_power = power  # noqa: A001
 
 
 def if_then_else(cond, t, f, span=None):
     """One of two values, of which only that one is computed."""
     t, f = _match(t, f)
     cond = _scalar(cond)
+    if cond.dtype.with_lanes(1) not in ("bool", "uint1"):
+        raise InternalError("if_then_else only accept the condition to be boolean type.")
     if isinstance(cond, IntImm):
         return t if cond.value else f
     return PrimCall(intrinsic_op("if_then_else"), [cond, t, f], t.dtype)
@@ -324,15 +373,18 @@ def if_then_else(cond, t, f, span=None):
 def likely(cond, span=None):
     """A condition that is mostly true."""
     cond = _scalar(cond)
-    return (
-        cond if isinstance(cond, IntImm) else PrimCall(intrinsic_op("likely"), [cond], cond.dtype)
-    )
+    return cond if isinstance(cond, IntImm) else PrimCall(intrinsic_op("likely"), [cond], cond.dtype)
 
 
 def isnan(x, span=None):
     """True if a scalar is no number."""
     x = _scalar(x)
-    return PrimCall(intrinsic_op("isnan"), [x], "bool") if _is_float(x.dtype) else IntImm("bool", 0)
+    dtype = DataType("bool").with_lanes(x.dtype.lanes)
+    if not _is_float(x.dtype):
+        return const(0, dtype)
+    if x.dtype.bits == 16:
+        x = cast(x, DataType("float32").with_lanes(x.dtype.lanes))
+    return PrimCall(intrinsic_op("isnan"), [x], dtype)
 
 
 def ceildiv(lhs, rhs, span=None):
@@ -360,9 +412,17 @@ def any(*args, span=None):  # noqa: A001
     return made
 
 
+def _conditions(*values):
+    values = [_scalar(value) for value in values]
+    for value in values:
+        if value.dtype.type_code not in (1, 6):
+            raise InternalError(f"Expected boolean argument, but received {value} of type {value.dtype}")
+    return values
+
+
 def logical_and(a, b, span=None):
     """True if both conditions hold."""
-    a, b = _scalar(a), _scalar(b)
+    a, b = _conditions(a, b)
     for x, y in ((a, b), (b, a)):
         if isinstance(x, IntImm):
             return y if x.value else x
@@ -371,7 +431,7 @@ def logical_and(a, b, span=None):
 
 def logical_or(a, b, span=None):
     """True if at least one condition holds."""
-    a, b = _scalar(a), _scalar(b)
+    a, b = _conditions(a, b)
     for x, y in ((a, b), (b, a)):
         if isinstance(x, IntImm):
             return x if x.value else y
@@ -412,16 +472,6 @@ _LARGEST = {
 }
 
 
-def infinity(dtype, span=None):
-    """The infinite number of a type."""
-    return PrimCall(intrinsic_op("infinity"), [], dtype)
-
-
-def reinterpret(dtype, value, span=None):
-    """The same bits as another type."""
-    return PrimCall(intrinsic_op("reinterpret"), [_scalar(value)], dtype)
-
-
 def call_extern(dtype, func_name, *args, span=None):
     """A call of a function of C."""
     return call_intrin(dtype, "call_extern", func_name, *args)
@@ -437,14 +487,9 @@ def call_packed(*args, span=None):
     return call_intrin("int32", "tvm_call_packed", *args)
 
 
-def min(a, b, *rest):  # noqa: A001
-    """The smaller of two scalars."""
-    return min_(a, b)
-
-
-def max(a, b, *rest):  # noqa: A001
-    """The larger of two scalars."""
-    return max_(a, b)
+sum = comm_reducer(lambda x, y: add(x, y), lambda dtype: const(0, dtype), name="sum")  # noqa: A001
+min = comm_reducer(lambda x, y: min_(x, y), lambda dtype: max_value(dtype), name="min")  # noqa: A001
+max = comm_reducer(lambda x, y: max_(x, y), lambda dtype: min_value(dtype), name="max")  # noqa: A001
 
 
 def __getattr__(name):

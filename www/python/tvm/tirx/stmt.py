@@ -4,7 +4,7 @@ from .._node import ATTRS, BUFFER, NONE, PRIM, STMT, SYMBOL, get, lazy, makers, 
 from .._values import Array, DictAttrs, Map
 from ..ir.base import Node
 from ..ir.expr import Range, StringImm, Var, _SizeVar
-from .expr import IntImm, IterVar, _scalar
+from .expr import IntImm, IterVar, _check_predicate, _scalar
 
 
 class Stmt(Node):
@@ -15,9 +15,7 @@ class Stmt(Node):
     def _begin(self, w, kind):
         w.number(kind)
         origin = self.__dict__.get("_from")
-        w.out.append(
-            NONE if origin is None or origin.__dict__.get("_s") is None else origin._s << 1
-        )
+        w.out.append(NONE if origin is None or origin.__dict__.get("_s") is None else origin._s << 1)
 
 
 class ForKind:
@@ -62,8 +60,7 @@ class For(Stmt):
         span=None,
     ):  # noqa: A002
         self.loop_var = loop_var
-        self.min = _scalar(min, loop_var.dtype)
-        self.extent = _scalar(extent, loop_var.dtype)
+        self.min, self.extent = _bound(min, loop_var), _bound(extent, loop_var)
         self.kind = kind
         self.body = body
         self.thread_binding = thread_binding
@@ -80,6 +77,14 @@ class For(Stmt):
         w.maybe_text(self.thread_binding.thread_tag if self.thread_binding is not None else None)
         w.maybe(ATTRS, _dict(self, self.annotations))
         w.refer(STMT, self.body)
+
+
+def _bound(value, loop_var):
+    """An end of a loop in the type of its variable."""
+    from .op import cast
+
+    value = _scalar(value, loop_var.dtype)
+    return cast(value, loop_var.dtype) if isinstance(value, IntImm) else value
 
 
 def _dict(owner, fields):
@@ -136,14 +141,8 @@ class AssertStmt(Stmt):
 
     def __init__(self, condition, error_kind=None, message_parts=(), span=None):
         self.condition = _scalar(condition)
-        self.error_kind = (
-            error_kind
-            if isinstance(error_kind, StringImm)
-            else StringImm(error_kind or "RuntimeError")
-        )
-        self.message_parts = Array(
-            part if isinstance(part, StringImm) else StringImm(part) for part in message_parts
-        )
+        self.error_kind = error_kind if isinstance(error_kind, StringImm) else StringImm(error_kind or "RuntimeError")
+        self.message_parts = Array(part if isinstance(part, StringImm) else StringImm(part) for part in message_parts)
 
     def _row_s(self, w):
         self._begin(w, 10)
@@ -159,9 +158,13 @@ class BufferStore(Stmt):
     def __init__(self, buffer, value, indices, predicate=None, span=None):
         self.buffer, self.value = buffer, _scalar(value, buffer.dtype)
         self.indices = Array(_scalar(index) for index in indices)
+        if predicate is not None:
+            _check_predicate(predicate, self.value.dtype.lanes, "value dtype", "store a value")
         self.predicate = predicate
 
     def _row_s(self, w):
+        if self.predicate is not None:
+            raise NotImplementedError("a store with a mask is not here")
         self._begin(w, 3)
         w.refer(BUFFER, self.buffer)
         w.refer(PRIM, self.value)
@@ -207,8 +210,15 @@ class AllocBuffer(Stmt):
 class DeclBuffer(Stmt):
     """A buffer over memory that is there already, for what follows."""
 
-    def __init__(self, buffer, body=None, span=None):
-        self.buffer, self.body = buffer, body
+    def __init__(self, buffer, data=None, span=None):
+        if data is None and buffer._data is None:
+            raise TypeError("DeclBuffer requires a physical data binding")
+        self.buffer = buffer if data is None else buffer._over(data)
+
+    @property
+    def data(self):
+        """The pointer that the buffer lies behind."""
+        return self.buffer.data
 
     def _row_s(self, w):
         self._begin(w, 9)
@@ -393,9 +403,7 @@ class _Reader:
         ranges = []
         for _ in range(self.word()):
             low, extent = get(PRIM, self.word()), maybe(PRIM, self.word())
-            ranges.append(
-                Range.from_min_extent(low, IntImm(low.dtype, 1) if extent is None else extent)
-            )
+            ranges.append(Range.from_min_extent(low, IntImm(low.dtype, 1) if extent is None else extent))
         made = BufferRegion.__new__(BufferRegion)
         made.buffer, made.region = buffer, Array(ranges)
         return made
@@ -443,9 +451,7 @@ def _load(stmt):
             elif words[1] == 1:
                 fields["node"] = None
             else:
-                fields["node"] = IterVar(
-                    None, get(SYMBOL, words[2]), IterVar.ThreadIndex, name_of(words[3])
-                )
+                fields["node"] = IterVar(None, get(SYMBOL, words[2]), IterVar.ThreadIndex, name_of(words[3]))
             fields["attr_key"], fields["value"] = name_of(words[4]), get(PRIM, words[5])
             fields["body"] = get(STMT, words[6])
         case 8:

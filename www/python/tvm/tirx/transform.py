@@ -65,23 +65,6 @@ def Apply(ftransform):
     return PyPrimFuncPass(lambda func, mod, ctx: ftransform(func), PassInfo(0, "Apply"))
 
 
-def specialize(func, param_map):
-    """A function with some parameters known."""
-    from ..ir.expr import Var
-    from .buffer import Buffer
-    from .functor import substitute
-
-    known = {}
-    for param, value in param_map.items():
-        if isinstance(value, Buffer):
-            buffer = func.buffer_map[param]
-            known.update({a: b for a, b in zip(buffer.shape, value.shape) if isinstance(a, Var)})
-        else:
-            known[param] = value
-    body = substitute(func.body, known)
-    return func.with_body(body)
-
-
 class HoistedConditionals(enum.Flag):
     """The conditions that HoistExpression moves out of loops."""
 

@@ -26,18 +26,35 @@ def _find(name):
     return _Operator(target) if target in relax_operators() else None
 
 
+def _missing(name):
+    """An operator that can be imported, and says that it is not here when it is called."""
+
+    def refused(*args, **kwargs):
+        raise NotImplementedError(f"{name} is not here")
+
+    return refused
+
+
 class _Part(types.ModuleType):
+    """A module of operators. Those of `topi.math` and its like stand in `topi` itself."""
+
     def __getattr__(self, name):
-        found = (
-            None if name.startswith("_") else _find(f"{self.__name__.rsplit('.', 1)[-1]}.{name}")
-        )
-        if found is None:
+        if name.startswith("_"):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
-        return found
+        place = self.__name__.removeprefix("tvm.topi.").split(".")[0]
+        found = _find(f"{place}.{name}" if place in _PLACES else name)
+        if found is None and "." not in self.__name__.removeprefix("tvm.topi."):
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        return found or _missing(f"{self.__name__}.{name}")
 
 
-for _name in ("nn", "image", "vision"):
-    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Part(f"{__name__}.{_name}")
+_PLACES = ("nn", "image", "vision")
+_FILES = ("math broadcast reduction transform tensor utils nn nn.pooling nn.conv2d nn.dense nn.elemwise nn.softmax nn.pad image vision").split()
+for _name in _FILES:
+    _part = sys.modules[f"{__name__}.{_name}"] = _Part(f"{__name__}.{_name}")
+    _part.__path__ = []
+    if "." not in _name:
+        globals()[_name] = _part
 
 
 def __getattr__(name):

@@ -1,3 +1,435 @@
-"""The schedule under the name of TVM's module for it."""
+"""Schedules: tensor programs transformed by one instruction after the other. The engine applies each."""
 
-from . import Schedule, ScheduleError
+import inspect
+import random
+
+from ... import _engine
+from ..._node import STMT, Object, get
+from ..._values import Array
+from ...error import TVMError
+from ...ir.expr import Expr
+from ...ir.module import IRModule
+from ..sblock_scope import StmtSRef
+from .instruction import _LISTS, RV, ExprRV, Instruction, LoopRV, SBlockRV, text
+from .state import ScheduleState
+from .trace import Trace
+
+
+class ScheduleError(TVMError):
+    """An instruction was refused."""
+
+
+class Schedule(Object):
+    """A schedule of a module or function."""
+
+    ERROR_RENDER_LEVEL = {"detail": 0, "fast": 1, "none": 2}
+
+    def __init__(self, mod, *, seed=None, debug_mask="none", error_render_level="detail", enable_check=True):
+        if not isinstance(mod, IRModule):
+            mod = IRModule({"main": mod})
+        self._start = mod
+        self._state = _engine.call("table_schedule", _engine.words(mod._words()))
+        self._mod = mod
+        self._insts, self._decisions, self._values = [], {}, {}
+        self._names, self._kept, self._seen = {}, [], None
+        self._seed = seed if seed not in (None, -1) else 1
+        self._random = random.Random(self._seed)
+        alone = [var for var, func in mod.functions.items() if hasattr(func, "body") and hasattr(func, "buffer_map")]
+        self.func_working_on = alone[0] if len(alone) == 1 else None
+
+    @property
+    def mod(self):
+        """The module as it is now."""
+        return self._mod
+
+    @property
+    def trace(self):
+        """The instructions so far."""
+        return Trace(list(self._insts), self._decisions)
+
+    @property
+    def state(self):
+        """The module as it is now, with the facts about its blocks."""
+        if self._seen is None or self._seen.mod is not self._mod:
+            self._seen = ScheduleState(self._mod)
+        return self._seen
+
+    def copy(self):
+        """A schedule that goes on from here on its own."""
+        made = Schedule.__new__(Schedule)
+        made.__dict__.update(self.__dict__)
+        made._insts, made._decisions, made._values = list(self._insts), dict(self._decisions), dict(self._values)
+        made._names = dict(self._names)
+        made._seen = None
+        return made
+
+    def seed(self, seed):
+        """Begins the sampling anew."""
+        self._seed = seed
+        self._random.seed(seed)
+
+    def fork_seed(self):
+        """A seed for another schedule."""
+        return self._random.randrange(1, 1 << 31)
+
+    def show(self, *args, **kwargs):
+        """Prints the module and the trace."""
+        self._mod.show()
+        print(self.trace)
+
+    # ---- instructions ----
+
+    def _name(self, item):
+        name = self._names.get(id(item))
+        if name is None:
+            raise IndexError("Cannot find corresponding random variable of the schedule")
+        return name
+
+    def _do(self, method, kind, /, *args, decision=None, **kwargs):
+        """Applies an instruction; `kind` is the class of what it gives, or None."""
+        args = [_map(arg) for arg in args]
+        kwargs = {name: _map(value) for name, value in kwargs.items()}
+        shown = [text(arg, self._name) for arg in args]
+        shown += [f"{name}={text(value, self._name)}" for name, value in kwargs.items()]
+        if decision is not None:
+            shown.append(f"decision={text(decision, self._name)}")
+        call = f"sch.{method}({', '.join(shown)})"
+        try:
+            state, count, words = _engine.call("table_instruct", self._state, f"_r = {call}" if kind else call, "_r")
+            count, made = int(count), []
+            if kind is not None:
+                made = [kind(f"{kind.letter}{len(self._names) + at}") for at in range(1 if count < 0 else count)]
+                for item in made:
+                    self._names[id(item)] = item.name
+                    self._kept.append(item)
+                # Once more, with the names that the results have.
+                if made:
+                    names = ", ".join(item.name for item in made)
+                    state, _, words = _engine.call("table_instruct", self._state, f"{names} = {call}", "_")
+        except _engine.EngineError as exc:
+            raise _refusal(str(exc)) from None
+        self._state = state
+        self._mod = IRModule._of_words(words, self._mod)
+        inst = Instruction.of_call(method, args, dict(kwargs), made)
+        self._insts.append(inst)
+        if decision is not None:
+            self._decisions[inst] = decision
+        if kind is None:
+            return None
+        return Array(made) if method in _LISTS else made[0]
+
+    def get(self, rand_var_or_sref):
+        """The loop or block that a result stands for; of a number the number."""
+        if isinstance(rand_var_or_sref, int):
+            return rand_var_or_sref
+        if isinstance(rand_var_or_sref, StmtSRef):
+            return rand_var_or_sref.stmt
+        if isinstance(rand_var_or_sref, Expr) and not isinstance(rand_var_or_sref, RV):
+            return rand_var_or_sref
+        name = self._name(rand_var_or_sref)
+        if name in self._values:
+            return self._values[name]
+        number = _engine.call("table_handle", self._state, name)
+        if number == 0:
+            raise IndexError(f"there is no {name} any more")
+        stmt = get(STMT, number - 1)
+        return getattr(stmt, "block", stmt)
+
+    def get_sref(self, rand_var_or_stmt):
+        """A loop or block in its place."""
+        stmt = self.get(rand_var_or_stmt) if isinstance(rand_var_or_stmt, RV) else rand_var_or_stmt
+        return self.state.get_sref(stmt)
+
+    def remove_rv(self, rand_var):
+        """Forgets a result."""
+        del self._names[id(rand_var)]
+
+    def work_on(self, func_name):
+        """Instructions are about a function from now on."""
+        name = getattr(func_name, "name_hint", func_name)
+        self._do("work_on", None, func_name=name)
+        self._insts.pop()
+        self.func_working_on = self._mod.get_global_var(name)
+
+    def get_sblock(self, name, func_name=None):
+        """A block by name."""
+        if func_name is None and self.func_working_on is not None:
+            func_name = self.func_working_on
+        name_of_func = getattr(func_name, "name_hint", func_name)
+        options = {} if func_name is None else {"func_name": name_of_func}
+        return self._do("get_sblock", SBlockRV, name=name, **options)
+
+    get_block = get_sblock
+
+    def get_loops(self, block):
+        """The loops around a block."""
+        return self._do("get_loops", LoopRV, block=self._block(block))
+
+    def get_child_blocks(self, block_or_loop):
+        """The blocks directly inside."""
+        return self._do("get_child_blocks", SBlockRV, block_or_loop)
+
+    def get_producers(self, block):
+        """Blocks that write what a block reads."""
+        return self._do("get_producers", SBlockRV, block=self._block(block))
+
+    def get_consumers(self, block):
+        """Blocks that read what a block writes."""
+        return self._do("get_consumers", SBlockRV, block=self._block(block))
+
+    def get_output_blocks(self, scope_block):
+        """Blocks that write results."""
+        return self._do("get_output_blocks", SBlockRV, scope_block=self._block(scope_block))
+
+    def _block(self, block):
+        return self.get_sblock(block) if isinstance(block, str) else block
+
+    def fuse(self, *loops, preserve_unit_iters=True):
+        """Makes one loop of several."""
+        return self._do("fuse", LoopRV, *loops, preserve_unit_iters=preserve_unit_iters)
+
+    def merge(self, *loops):
+        """Makes one loop of loops that stand beside each other."""
+        return self._do("merge", LoopRV, *loops)
+
+    def split(self, loop, factors, *, preserve_unit_iters=True, disable_predication=False):
+        """Makes several loops of one."""
+        return self._do("split", LoopRV, loop=loop, factors=list(factors), preserve_unit_iters=preserve_unit_iters,
+                        disable_predication=disable_predication)  # fmt: skip
+
+    def loop_partition(self, loop, factors, *, preserve_unit_iters=True):
+        """Makes loops one behind the other of one."""
+        return self._do(
+            "loop_partition",
+            LoopRV,
+            loop=loop,
+            factors=list(factors),
+            preserve_unit_iters=preserve_unit_iters,
+        )
+
+    def reorder(self, *ordered_loops):
+        """Puts loops into another order."""
+        return self._do("reorder", None, *ordered_loops)
+
+    def reorder_block_iter_var(self, block, new_order):
+        """Puts the variables of a block into another order."""
+        return self._do("reorder_block_iter_var", None, block=self._block(block), new_order=list(new_order))
+
+    def add_unit_loop(self, block_or_loop):
+        """Adds a loop of one iteration."""
+        return self._do("add_unit_loop", LoopRV, block_or_loop)
+
+    def parallel(self, loop):
+        """Iterations run in parallel."""
+        return self._do("parallel", None, loop=loop)
+
+    def vectorize(self, loop):
+        """Iterations are lanes of a vector."""
+        return self._do("vectorize", None, loop=loop)
+
+    def unroll(self, loop):
+        """Iterations are written out."""
+        return self._do("unroll", None, loop=loop)
+
+    def bind(self, loop, thread_axis):
+        """Iterations are threads."""
+        return self._do("bind", None, loop=loop, thread_axis=thread_axis)
+
+    def cache_read(self, block, read_buffer_index, storage_scope, consumer_blocks=None):
+        """Reads through a buffer of its own."""
+        options = {} if consumer_blocks is None else {"consumer_blocks": [self._block(item) for item in consumer_blocks]}
+        index = self._buffer_index(block, read_buffer_index, True)
+        return self._do("cache_read", SBlockRV, block=self._block(block), read_buffer_index=index, storage_scope=storage_scope,
+                        **options)  # fmt: skip
+
+    def cache_write(self, block, write_buffer_index, storage_scope, consumer_blocks=None):
+        """Writes through a buffer of its own."""
+        options = {} if consumer_blocks is None else {"consumer_blocks": [self._block(item) for item in consumer_blocks]}
+        index = self._buffer_index(block, write_buffer_index, False)
+        return self._do("cache_write", SBlockRV, block=self._block(block), write_buffer_index=index,
+                        storage_scope=storage_scope, **options)  # fmt: skip
+
+    def _buffer_index(self, block, index, reads):
+        if isinstance(index, int):
+            return index
+        stmt = self.get(self._block(block))
+        regions = stmt.reads if reads else stmt.writes
+        for place, region in enumerate(regions):
+            if region.buffer is index or region.buffer.name == getattr(index, "name", index):
+                return place
+        raise ValueError(f"the block does not use the buffer {index}")
+
+    def reindex_cache_read(self, block, read_buffer_index, storage_scope, index_map):
+        """Reads through a buffer with other indices."""
+        return self._do("reindex_cache_read", SBlockRV, block=self._block(block), read_buffer_index=read_buffer_index,
+                        storage_scope=storage_scope, index_map=index_map)  # fmt: skip
+
+    def reindex_cache_write(self, block, write_buffer_index, storage_scope, index_map):
+        """Writes through a buffer with other indices."""
+        return self._do("reindex_cache_write", SBlockRV, block=self._block(block), write_buffer_index=write_buffer_index,
+                        storage_scope=storage_scope, index_map=index_map)  # fmt: skip
+
+    def reindex(self, block, buffer):
+        """Reads or writes through a buffer indexed by the variables of the block."""
+        return self._do("reindex", SBlockRV, block=self._block(block), buffer=buffer)
+
+    def compute_at(self, block, loop, preserve_unit_loops=False, index=-1):
+        """Moves a producer under a loop."""
+        return self._do("compute_at", None, block=self._block(block), loop=loop, preserve_unit_loops=preserve_unit_loops,
+                        index=index)  # fmt: skip
+
+    def reverse_compute_at(self, block, loop, preserve_unit_loops=False, index=-1):
+        """Moves a consumer under a loop."""
+        return self._do("reverse_compute_at", None, block=self._block(block), loop=loop,
+                        preserve_unit_loops=preserve_unit_loops, index=index)  # fmt: skip
+
+    def compute_inline(self, block):
+        """Writes a block out where its result is read."""
+        return self._do("compute_inline", None, block=self._block(block))
+
+    def reverse_compute_inline(self, block):
+        """Writes a block out where its input is written."""
+        return self._do("reverse_compute_inline", None, block=self._block(block))
+
+    def decompose_reduction(self, block, loop):
+        """Makes a block of its own of the init of a reduction."""
+        return self._do("decompose_reduction", SBlockRV, block=self._block(block), loop=loop)
+
+    def fuse_reduction_epilogue(self, reduction_block, epilogue_block):
+        """Writes a block into the reduction whose result it reads."""
+        return self._do("fuse_reduction_epilogue", None, reduction_block=self._block(reduction_block),
+                        epilogue_block=self._block(epilogue_block))  # fmt: skip
+
+    def pad_einsum(self, block, padding):
+        """Makes the extents of a reduction multiples of numbers."""
+        return self._do("pad_einsum", None, block=self._block(block), padding=list(padding))
+
+    def rolling_buffer(self, block, write_buffer_index):
+        """Keeps only as much of a buffer as is read again."""
+        return self._do("rolling_buffer", None, block=self._block(block), write_buffer_index=write_buffer_index)
+
+    def annotate_buffer_access(self, block, buffer_index, buf_type, gen_new_ranges):
+        """Says which region of a buffer a block touches."""
+        return self._do("annotate_buffer_access", None, block=self._block(block), buffer_index=buffer_index, buf_type=buf_type,
+                        gen_new_ranges=gen_new_ranges)  # fmt: skip
+
+    def rfactor(self, loop, factor_axis):
+        """Makes two reductions of one."""
+        return self._do("rfactor", SBlockRV, loop=loop, factor_axis=factor_axis)
+
+    def storage_align(self, block, buffer_index, axis, factor, offset):
+        """Says how a buffer lies in memory."""
+        return self._do("storage_align", None, block=self._block(block), buffer_index=buffer_index, axis=axis,
+                        factor=factor, offset=offset)  # fmt: skip
+
+    def set_scope(self, block, buffer_index, storage_scope):
+        """Puts a buffer into another kind of memory."""
+        return self._do("set_scope", None, block=self._block(block),
+                        buffer_index=self._buffer_index(block, buffer_index, False), storage_scope=storage_scope)  # fmt: skip
+
+    def unsafe_set_dtype(self, block, buffer_index, dtype):
+        """Gives a buffer another element type."""
+        return self._do(
+            "unsafe_set_dtype",
+            None,
+            block=self._block(block),
+            buffer_index=buffer_index,
+            dtype=dtype,
+        )
+
+    def blockize(self, target, preserve_unit_iters=True):
+        """Makes a block of a loop."""
+        return self._do("blockize", SBlockRV, target=target, preserve_unit_iters=preserve_unit_iters)
+
+    def annotate(self, block_or_loop, ann_key, ann_val):
+        """Adds a hint."""
+        return self._do("annotate", None, block_or_loop=block_or_loop, ann_key=ann_key, ann_val=ann_val)
+
+    def unannotate(self, block_or_loop, ann_key):
+        """Removes a hint."""
+        return self._do("unannotate", None, block_or_loop=block_or_loop, ann_key=ann_key)
+
+    def transform_layout(self, block, buffer, index_map, pad_value=None, *, assume_injective_transform=False):
+        """Stores a buffer in another layout."""
+        options = {} if pad_value is None else {"pad_value": pad_value}
+        return self._do("transform_layout", None, block=self._block(block), buffer=buffer, index_map=index_map,
+                        assume_injective_transform=assume_injective_transform, **options)  # fmt: skip
+
+    def transform_block_layout(self, block, index_map):
+        """Goes through a block in another order."""
+        return self._do("transform_block_layout", None, block=self._block(block), index_map=index_map)
+
+    def sample_perfect_tile(self, loop, n, max_innermost_factor=16, decision=None):
+        """Factors of the extent of a loop."""
+        known = self._extent(loop)
+        if decision is None:
+            decision = [1] * n if known is None else self._factors(known, n, max_innermost_factor)
+        decision = [int(item) for item in decision]
+        made = self._do("sample_perfect_tile", ExprRV, loop=loop, n=n, max_innermost_factor=max_innermost_factor,
+                        decision=decision)  # fmt: skip
+        self._values.update(zip((item.name for item in made), decision))
+        if known is None:
+            # The outermost factor of an extent that is not known is what the others leave.
+            made[0] = None
+        return made
+
+    def _extent(self, loop):
+        from ...tirx.expr import IntImm
+
+        extent = self.get(loop).extent
+        return extent.value if isinstance(extent, IntImm) else None
+
+    def _factors(self, extent, n, most):
+        """Factors of a number, the last one not above `most` where that can be."""
+        choices = [factor for factor in range(1, extent + 1) if extent % factor == 0 and (most < 0 or factor <= most)]
+        inner = self._random.choice(choices)
+        made, left = [inner], extent // inner
+        for _ in range(n - 2):
+            factor = self._random.choice([factor for factor in range(1, left + 1) if left % factor == 0])
+            made.append(factor)
+            left //= factor
+        return [left, *reversed(made)] if n > 1 else [extent]
+
+    def sample_categorical(self, candidates, probs, decision=None):
+        """One of several numbers, with these chances."""
+        candidates = [int(item) for item in candidates]
+        probs = [float(item) for item in probs]
+        if decision is None:
+            decision = self._random.choices(range(len(candidates)), probs)[0]
+        decision = int(decision)
+        made = self._do("sample_categorical", ExprRV, candidates=candidates, probs=probs, decision=decision)
+        self._values[made.name] = candidates[decision]
+        return made
+
+    def enter_postproc(self):
+        """What follows is done after the search."""
+        return self._do("enter_postproc", None)
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name in ("_load",):
+            raise AttributeError(name)
+
+        def refused(*args, **kwargs):
+            raise NotImplementedError(f"the primitive `{name}` is not here yet")
+
+        return refused
+
+
+def _map(value):
+    """A map of indices for a function over them; any other value is itself."""
+    from ...tirx.function import IndexMap
+
+    if not inspect.isfunction(value):
+        return value
+    params = inspect.signature(value).parameters.values()
+    if any(param.kind is param.VAR_POSITIONAL for param in params):
+        raise NotImplementedError("a map over any number of indices is not here yet")
+    return IndexMap.from_func(value, index_dtype="int64")
+
+
+def _refusal(message):
+    for name, cls in (("ValueError: ", ValueError), ("TypeError: ", TypeError), ("IndexError: ", IndexError),
+                      ("NotImplementedError: ", NotImplementedError)):  # fmt: skip
+        if message.startswith(name):
+            return cls(message[len(name) :])
+    return ScheduleError(message)

@@ -8,10 +8,7 @@ from . import Schedule
 def _plain(mod):
     if not isinstance(mod, IRModule):
         mod = IRModule.from_expr(mod)
-    return {
-        "main" if len(mod) == 1 else var.name_hint: func.without_attr("global_symbol")
-        for var, func in mod.functions.items()
-    }
+    return {"main" if len(mod) == 1 else var.name_hint: func.without_attr("global_symbol") for var, func in mod.functions.items()}
 
 
 def assert_structural_equal_ignore_global_symbol(lhs, rhs, *args, **kwargs):

@@ -1,0 +1,99 @@
+"""Scalar expressions as the engine has them."""
+
+from .._node import ATTRS, BUFFER, PRIM, SYMBOL, double_of, get, lazy, long_of, makers, name_of, row
+from .._values import Array
+from ..ir.expr import StringImm
+from ..ir.type import PrimType, type_of_dtype
+from .expr import (
+    _NODES, AnyExtent, AttrsExpr, Broadcast, BufferData, BufferLoad, BufferRef, Cast, CommReducer, FloatImm, IntImm, Let, Not,
+    PrimCall, Ramp, Select, Shuffle, _read_lanes, intrinsic_op,
+)  # fmt: skip
+
+
+def _load(expr):
+    words = row(PRIM, expr._p)
+    fields = expr.__dict__
+    fields["_ty"] = type_of_dtype(name_of(words[1]))
+    prims = lambda items: Array(get(PRIM, item) for item in items)  # noqa: E731
+    match words[0]:
+        case 5:
+            fields["a"], fields["b"] = get(PRIM, words[3]), get(PRIM, words[4])
+        case 6:
+            fields["a"] = get(PRIM, words[2])
+        case 7:
+            fields["value"] = get(PRIM, words[2])
+        case 8:
+            fields["condition"], fields["true_value"], fields["false_value"] = prims(words[2:])
+        case 9:
+            fields["op"] = intrinsic_op(name_of(words[2]))
+            args = prims(words[3:])
+            fields["attrs"] = args.pop().attrs if args and isinstance(args[-1], AttrsExpr) else None
+            fields["args"], fields["ty_args"] = args, Array()
+        case 10:
+            fields["buffer"], fields["indices"] = get(BUFFER, words[2]), prims(words[3:])
+            fields["predicate"] = None
+        case 11 | 12:
+            fields["buffer"] = get(BUFFER, words[2])
+        case 13:
+            fields["base"], fields["stride"] = prims(words[2:4])
+            fields["lanes"] = _read_lanes(words[4])
+        case 14:
+            fields["value"], fields["lanes"] = get(PRIM, words[2]), _read_lanes(words[3])
+        case 15:
+            end = 3 + words[2]
+            fields["vectors"], fields["indices"] = prims(words[3:end]), prims(words[end:])
+        case 16:
+            fields["var"] = get(SYMBOL, words[2])
+            fields["value"], fields["body"] = prims(words[3:])
+        case 17:
+            n = words[2]
+            symbols = [get(SYMBOL, item) for item in words[3 : 3 + 2 * n]]
+            fields["lhs"], fields["rhs"] = Array(symbols[:n]), Array(symbols[n:])
+            values = prims(words[3 + 2 * n :])
+            fields["result"], fields["identity_element"] = Array(values[:n]), Array(values[n:])
+        case 18:
+            fields["attrs"] = get(ATTRS, words[2])
+
+
+_CLASSES = {
+    3: AnyExtent,
+    6: Not,
+    7: Cast,
+    8: Select,
+    9: PrimCall,
+    10: BufferLoad,
+    11: BufferData,
+    12: BufferRef,
+    13: Ramp,
+    14: Broadcast,
+    15: Shuffle,
+    16: Let,
+    17: CommReducer,
+    18: AttrsExpr,
+}
+
+
+def _make(number, words):
+    match words[0]:
+        case 0 | 1:
+            cls = FloatImm if words[0] else IntImm
+            made = cls.__new__(cls)
+            made.__dict__["_p"] = number
+            made.__dict__["_ty"] = PrimType(name_of(words[1]))
+            made.value = (double_of if words[0] else long_of)(words[2], words[3])
+            return made
+        case 2:
+            made = StringImm(name_of(words[2]))
+            made.__dict__["_p"] = number
+            return made
+        case 4:
+            var = get(SYMBOL, words[2])
+            var.__dict__["_p"] = number
+            return var
+        case 5:
+            return lazy(_NODES[words[2]], PRIM, number, _load)
+        case kind:
+            return lazy(_CLASSES[kind], PRIM, number, _load)
+
+
+makers[PRIM] = _make
