@@ -33,6 +33,8 @@ pub enum NodeKind {
     List(Vec<Node>),
     /// `{key: value}`
     Dict(Vec<(Node, Node)>),
+    /// `loops[-1]`
+    Item(Box<Node>, i64),
     /// `f(a, name=b)`: the callee, and arguments with their names.
     Call(String, Vec<(Option<String>, Node)>),
     /// `a + b`
@@ -173,6 +175,13 @@ fn node(tree: &Tree<'_>, id: Id<Expr>, depth: usize) -> Node {
         Expr::Call { callee, args } => match tree.dotted(callee) {
             Some(name) => NodeKind::Call(name.to_owned(), arguments(tree, tree.args(args), depth)),
             None => NodeKind::Other,
+        },
+        Expr::Subscript { value, items } => match tree.items(items) {
+            [at] => match inner(*at).kind {
+                NodeKind::Int(at) => NodeKind::Item(Box::new(inner(value)), at),
+                _ => NodeKind::Other,
+            },
+            _ => NodeKind::Other,
         },
         Expr::Unary { op: Unary::Neg, value } => match inner(value).kind {
             NodeKind::Int(value) => NodeKind::Int(value.wrapping_neg()),

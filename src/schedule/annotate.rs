@@ -87,6 +87,25 @@ impl State<'_> {
         self.replace(stmt, new, &[], &[])
     }
 
+    /// Hides that a block reads or writes some of its buffers.
+    pub(super) fn hide_access(&mut self, of: BlockRef, kind: &str, hidden: &[i64]) -> Outcome<()> {
+        let (tree, at) = self.find_block(of)?;
+        let mut data = self.block_at(&tree, at)?;
+        let regions = match kind {
+            "read" => &mut data.reads,
+            "write" => &mut data.writes,
+            _ => return refuse("ScheduleError: Invalid buffer type for hide_buffer_access schedule."),
+        };
+        if !hidden.iter().all(|index| (0..regions.len() as i64).contains(index)) {
+            return refuse("ScheduleError: Invalid buffer index array for hide_buffer_access schedule.");
+        }
+        let kept = regions.iter().enumerate().filter(|(index, _)| !hidden.contains(&(*index as i64)));
+        *regions = kept.map(|(_, region)| region.clone()).collect();
+        let stmt = tree.nodes[at].stmt;
+        let new = self.rebuilt_block(stmt, data);
+        self.replace(stmt, new, &[], &[])
+    }
+
     /// Takes an annotation away.
     pub(super) fn unannotate(&mut self, of: Result<BlockRef, LoopRef>, key: &str) -> Outcome<()> {
         let (tree, at, old) = self.annotated(of)?;

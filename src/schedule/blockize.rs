@@ -28,6 +28,16 @@ impl StmtMutator for Simplified {
     }
 }
 
+/// A block divided in two.
+pub(super) struct Parts {
+    pub outer: Vec<IterVar>,
+    pub outer_predicate: Option<PrimId>,
+    pub inner: Vec<IterVar>,
+    pub inner_predicate: Option<PrimId>,
+    /// The block in terms of both, without variables.
+    pub changed: Block,
+}
+
 impl State<'_> {
     /// The outer and inner part of each binding of a block, by the loops under a loop and those above it.
     fn divided(&mut self, tree: &Tree, at: usize, place: usize, data: &Block, keep_unit: bool) -> Outcome<Option<Division>> {
@@ -90,26 +100,37 @@ impl State<'_> {
         (IterVar { var, kind: iter.kind, min, extent: mark.extent, value }, prim)
     }
 
-    /// A loop with all that is under it becomes a block, which the block under it stands in.
-    pub(super) fn blockize(&mut self, of: LoopRef, keep_unit: bool) -> Outcome<BlockRef> {
-        let (tree, place) = self.find_loop(of)?;
-        let under = tree.child_blocks(place);
-        let [at] = under[..] else {
-            return refuse("ScheduleError: The loop is required to have only one child block");
-        };
-        let data = self.block_at(&tree, at)?;
-        let Some(division) = self.divided(&tree, at, place, &data, keep_unit)? else {
-            return refuse("ScheduleError: The bindings of the inner block can not be blockized.");
-        };
-        let mut loops: Vec<(usize, For)> = Vec::new();
-        for above in tree.loops_above(at).into_iter().rev().filter(|above| *above >= place) {
-            loops.push((above, self.head(&tree, above)?.0));
-        }
+    /// Divides a block at a loop above it; nothing where its bindings cannot be divided. The outer variables are those in
+    /// `given`, if there are such.
+    pub(super) fn split_block(
+        &mut self,
+        tree: &Tree,
+        at: usize,
+        place: usize,
+        keep_unit: bool,
+        given: Option<&[IterVar]>,
+    ) -> Outcome<Option<Parts>> {
+        let data = self.block_at(tree, at)?;
+        let Some(division) = self.divided(tree, at, place, &data, keep_unit)? else { return Ok(None) };
         let is_one = |state: &Self, extent| state.store.as_prim_int(extent) == Some(1);
         let (mut outer, mut inner, mut values) = (Vec::new(), Vec::new(), Vec::new());
         let mut analyzer = Analyzer::new();
-        for (iter, (outer_mark, inner_mark)) in data.iters.iter().zip(&division.parts) {
-            let (own, prim) = self.iter_part(iter, outer_mark, "_o");
+        for (number, (iter, (outer_mark, inner_mark))) in data.iters.iter().zip(&division.parts).enumerate() {
+            let (own, prim) = match given.and_then(|given| given.get(number)) {
+                None => self.iter_part(iter, outer_mark, "_o"),
+                Some(known) => {
+                    let (own, _) = self.iter_part(iter, outer_mark, "_o");
+                    let values = own.value.zip(known.value);
+                    let same = analyzer.can_prove_equal(self.store, own.extent, known.extent)
+                        && values.is_some_and(|(own, known)| analyzer.can_prove_equal(self.store, own, known));
+                    if !same {
+                        return refuse(
+                            "InternalError: Check failed: the blocks are not bound in the same way by the loops around",
+                        );
+                    }
+                    (known.clone(), self.store.prim(PrimExpr::Var(known.var)))
+                }
+            };
             outer.push(own);
             let value = if is_one(self, inner_mark.extent) {
                 match is_one(self, outer_mark.extent) && !keep_unit {
@@ -139,14 +160,32 @@ impl State<'_> {
         let stmt = cx.visit(&mut Simplified { analyzer }, stmt);
         let Stmt::Block(changed) = *self.store.stmt(stmt) else { return refuse("InternalError: a block is no block") };
         let changed = self.store.prim_block(changed).clone();
-        let holds = |state: &Self, cond: PrimId| Some(cond).filter(|cond| state.store.as_prim_int(*cond) != Some(1));
+        let holds = |cond: PrimId| Some(cond).filter(|cond| self.store.as_prim_int(*cond) != Some(1));
+        let (outer_predicate, inner_predicate) = (holds(division.outer), holds(division.inner));
+        Ok(Some(Parts { outer, outer_predicate, inner, inner_predicate, changed }))
+    }
+
+    /// A loop with all that is under it as a block, which the block under it stands in: the statement, that block and the new
+    /// one.
+    pub(super) fn block_of(&mut self, tree: &Tree, place: usize, keep_unit: bool) -> Outcome<(StmtId, Id<Block>, Id<Block>)> {
+        let under = tree.child_blocks(place);
+        let [at] = under[..] else {
+            return refuse("ScheduleError: The loop is required to have only one child block");
+        };
+        let Some(parts) = self.split_block(tree, at, place, keep_unit, None)? else {
+            return refuse("ScheduleError: The bindings of the inner block can not be blockized.");
+        };
+        let Parts { outer, outer_predicate, inner, inner_predicate, changed } = parts;
+        let mut loops: Vec<(usize, For)> = Vec::new();
+        for above in tree.loops_above(at).into_iter().rev().filter(|above| *above >= place) {
+            loops.push((above, self.head(tree, above)?.0));
+        }
         let reduces = changed.init.is_some() && outer.iter().any(|iter| iter.kind == IterKind::Reduce);
         let reads = match reduces {
             true => changed.writes.iter().chain(&changed.reads).cloned().collect(),
             false => changed.reads.clone(),
         };
-        let inner_block =
-            Block { iters: inner.clone().into(), predicate: holds(self, division.inner), init: None, reads, ..changed.clone() };
+        let inner_block = Block { iters: inner.clone().into(), predicate: inner_predicate, init: None, reads, ..changed.clone() };
         let init = changed.init.map(|init| self.outer_init(&changed, &inner_block, &loops, init));
         let mut body = self.rebuilt_block(tree.nodes[at].stmt, inner_block);
         let Stmt::Block(moved) = *self.store.stmt(body) else { return refuse("InternalError: a block is no block") };
@@ -155,12 +194,12 @@ impl State<'_> {
         }
         let ranges: Vec<_> = inner.iter().map(|iter| (iter.var, (iter.min, iter.extent))).collect();
         let (reads, writes) = (self.over(&changed.reads, &ranges), self.over(&changed.writes, &ranges));
-        let name = format!("{}_o", self.store.str(data.name));
+        let name = format!("{}_o", self.store.str(changed.name));
         let name = self.store.name(&name);
         let made = self.store.add_prim_block(Block {
             name,
             iters: outer.into(),
-            predicate: holds(self, division.outer),
+            predicate: outer_predicate,
             reads,
             writes,
             allocs: [].into(),
@@ -170,8 +209,14 @@ impl State<'_> {
             body,
             bare: false,
         });
-        let new = self.store.add_stmt(Stmt::Block(made));
-        let inside = blocks_in(self.store, tree.nodes[at].stmt);
+        Ok((self.store.add_stmt(Stmt::Block(made)), moved, made))
+    }
+
+    /// A loop with all that is under it becomes a block, which the block under it stands in.
+    pub(super) fn blockize(&mut self, of: LoopRef, keep_unit: bool) -> Outcome<BlockRef> {
+        let (tree, place) = self.find_loop(of)?;
+        let (new, moved, made) = self.block_of(&tree, place, keep_unit)?;
+        let inside = blocks_in(self.store, tree.nodes[place].stmt);
         let gone: Vec<Id<Block>> = inside.iter().copied().take(1).collect();
         self.replace(tree.nodes[place].stmt, new, &gone, &[made, moved])?;
         self.rename(&gone, &[moved]);
@@ -180,7 +225,7 @@ impl State<'_> {
     }
 
     /// Regions over all values of some variables.
-    fn over(&mut self, regions: &[Region], iters: &[(Id<Symbol>, (PrimId, PrimId))]) -> Box<[Region]> {
+    pub(super) fn over(&mut self, regions: &[Region], iters: &[(Id<Symbol>, (PrimId, PrimId))]) -> Box<[Region]> {
         let domains = domains_of(self.store, iters);
         let mut found = Vec::new();
         for region in regions {

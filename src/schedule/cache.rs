@@ -156,7 +156,9 @@ impl Insert {
             new.body = self.inserted(cx.store, new.body);
         }
         if is_scope {
-            new.allocs = new.allocs.iter().copied().chain([self.new]).collect();
+            if !new.allocs.contains(&self.new) {
+                new.allocs = new.allocs.iter().copied().chain([self.new]).collect();
+            }
         } else if updates {
             new.reads = self.regions(cx, &new.reads);
             if self.writer.is_some() {
@@ -220,14 +222,7 @@ impl State<'_> {
         let buffer = nth_buffer(&data, index, false)?;
         let root = scope_root(self, &tree, at, false)?;
         let all = dependencies(self, &tree, root)?;
-        for child in tree.child_blocks(root) {
-            if !self.block_at(&tree, child)?.reads.iter().any(|region| region.buffer == buffer) {
-                continue;
-            }
-            if !self.flags_of(&tree, child)?.covered {
-                return refuse("ScheduleError: The scope root's region cover is not complete.");
-            }
-        }
+        self.check_covered(&tree, root, buffer)?;
         let chosen = self.with_children(&tree, consumers);
         let (place, region) = match self.only_writer(&tree, root, buffer)? {
             Some(writer) => {
@@ -283,6 +278,25 @@ impl State<'_> {
         let nested = self.nested_predicates(data.body, buffer, true);
         let region = self.relaxed(&tree, at, &data, buffer, true, place.0, nested)?;
         self.cache(&tree, root, buffer, scope, place, region, chosen, tree.as_block(at))
+    }
+
+    /// What the blocks of a scope read of a buffer must be written before.
+    pub(super) fn check_covered(&mut self, tree: &Tree, root: usize, buffer: Id<Buffer>) -> Outcome<()> {
+        for child in tree.child_blocks(root) {
+            let reads = self.block_at(tree, child)?.reads.iter().any(|region| region.buffer == buffer);
+            if reads && !self.flags_of(tree, child)?.covered {
+                return refuse("ScheduleError: The scope root's region cover is not complete.");
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a copy into its scope; returns its block.
+    pub(super) fn insert_copy(&mut self, tree: &Tree, root: usize, mut insert: Insert, made: Id<Block>) -> Outcome<BlockRef> {
+        let stmt = tree.nodes[root].stmt;
+        let rewritten = Rewriting::new(self.store).visit(&mut insert, stmt);
+        self.replace(stmt, rewritten, &[], &[made])?;
+        Ok(self.block_ref(made))
     }
 
     /// Blocks with those right in them.
@@ -420,7 +434,7 @@ impl State<'_> {
         let (source, target) = if writer.is_some() { (new, buffer) } else { (buffer, new) };
         let (stage, made) = self.stage(name, &region, &old.shape, (source, target), buffer, full)?;
         let Some(scope_block) = tree.as_block(root) else { return refuse("InternalError: the scope is no block") };
-        let mut insert = Insert {
+        let insert = Insert {
             old: buffer,
             new,
             offset: (!full).then(|| region.iter().map(|(min, _)| *min).collect()),
@@ -435,14 +449,11 @@ impl State<'_> {
             active: true,
             under_writer: false,
         };
-        let stmt = tree.nodes[root].stmt;
-        let rewritten = Rewriting::new(self.store).visit(&mut insert, stmt);
-        self.replace(stmt, rewritten, &[], &[made])?;
-        Ok(self.block_ref(made))
+        self.insert_copy(tree, root, insert, made)
     }
 
     /// The loops that copy a part of a buffer; and their block.
-    fn stage(
+    pub(super) fn stage(
         &mut self,
         name: Id<crate::ir::Name>,
         region: &[(PrimId, PrimId)],

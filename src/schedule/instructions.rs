@@ -1,9 +1,10 @@
 //! The instructions: which arguments each takes, and the primitive that does it.
 
-use super::state::{BlockRef, LoopRef, State};
+use super::state::{BlockRef, LOOK_UPS, LoopRef, PRIMITIVES, QUIET, State};
 use super::trace::{Call, Value};
 use super::{Outcome, refuse};
 use crate::ir::{DType, ForKind};
+use crate::parse::suggest;
 use crate::parse::trace::{Node, NodeKind};
 
 impl Call<'_> {
@@ -213,9 +214,69 @@ impl Call<'_> {
                 let keep = self.int(1, "preserve_unit_iters", Some(1))? != 0;
                 match self.value(self.need(0, "target")?)? {
                     Value::Loop(of) => one(Value::Block(state.blockize(of, keep)?)),
-                    _ => refuse("NotImplementedError: `blockize` of several blocks is not here yet"),
+                    Value::List(items) => {
+                        let mut all = Vec::new();
+                        for item in items {
+                            match item {
+                                Value::Block(block) => all.push(block),
+                                _ => return refuse("TypeError: a block is needed here"),
+                            }
+                        }
+                        one(Value::Block(state.blockize_several(&all, keep)?))
+                    }
+                    _ => refuse("TypeError: expect Loop or list of SBlocks"),
                 }
             }
+            "tensorize" => {
+                let of = self.either(state, 0, "block_or_loop")?;
+                let intrinsic = state.intrinsic(self.text(1, "tensor_intrin")?)?;
+                state.tensorize(of, &intrinsic, self.int(2, "preserve_unit_iters", Some(1))? != 0)?;
+                none
+            }
+            name @ ("read_at" | "write_at") => {
+                let writes = name == "write_at";
+                let which = if writes { "write_buffer_index" } else { "read_buffer_index" };
+                let (of, block) = (self.loop_at(0, "loop")?, self.block(state, 1, "block")?);
+                let (index, scope) = (self.int(2, which, None)?, self.text(3, "storage_scope")?);
+                one(Value::Block(state.access_at(of, block, index, scope, writes)?))
+            }
+            "cache_inplace" => {
+                let block = self.block(state, 0, "block")?;
+                let index = self.cached(state, block, "read_buffer_index", false)?;
+                blocks(state.cache_inplace(block, index, self.text(2, "storage_scope")?)?)
+            }
+            "cache_index" => {
+                let block = self.block(state, 0, "block")?;
+                blocks(state.cache_index(block, self.text(1, "storage_scope")?, self.int(2, "cse_thresh", Some(0))?)?)
+            }
+            "decompose_padding" => {
+                let block = self.block(state, 0, "block")?;
+                one(Value::Block(state.decompose_padding(block, self.loop_at(1, "loop")?)?))
+            }
+            "can_decompose_padding" => {
+                let (block, of) = (self.block(state, 0, "block")?, self.loop_at(1, "loop")?);
+                let saved = state.saved();
+                let can = state.decompose_padding(block, of).is_ok();
+                state.go_back(&saved);
+                one(Value::Int(i64::from(can)))
+            }
+            "unsafe_hide_buffer_access" => {
+                let block = self.block(state, 0, "block")?;
+                state.hide_access(block, self.text(1, "buf_type")?, &self.ints(2, "buf_index_array")?)?;
+                none
+            }
+            "sample_partitioned_tile" => {
+                let Some(NodeKind::List(items)) = self.named("decision").map(|node| &node.kind) else {
+                    return refuse("ValueError: a sample needs its decision: `decision=[...]`");
+                };
+                let sizes = self.all_ints(items, "decision")?;
+                let number = |place, name, default| self.int(place, name, default);
+                let (place, factor) = (number(2, "partition_pos", Some(0))?, number(3, "innerpart_factor", Some(1))?);
+                let found = state.partitioned_tile(self.loop_at(0, "loop")?, sizes, place, factor)?;
+                Ok(found.into_iter().map(Value::Int).collect())
+            }
+            // What is looked up stands in the text, and a copy is this schedule.
+            "get" | "copy" | "seed" | "fork_seed" => none,
             "reorder_block_iter_var" => {
                 let block = self.block(state, 0, "block")?;
                 state.reorder_block_iter_var(block, &self.ints(1, "new_order")?)?;
@@ -248,7 +309,14 @@ impl Call<'_> {
                 state.reverse_compute_inline(block)?;
                 none
             }
-            other => refuse(format!("NotImplementedError: the primitive `{other}` is not here yet")),
+            "set_axis_separator" => {
+                refuse("AttributeError: TVM 0.27 has no `set_axis_separator`: its buffers have no axis separators any more")
+            }
+            other => {
+                let known = PRIMITIVES.iter().chain(QUIET).chain(&LOOK_UPS).copied();
+                let near = suggest::nearest(other, known).map(|near| format!("; did you mean `{near}`?"));
+                refuse(format!("AttributeError: 'Schedule' has no primitive `{other}`{}", near.unwrap_or_default()))
+            }
         }
     }
 }

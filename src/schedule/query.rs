@@ -73,6 +73,29 @@ impl State<'_> {
         Ok(sizes)
     }
 
+    /// The same where the product of the sizes from a place on is divisible by a factor, which goes to that place otherwise.
+    pub(super) fn partitioned_tile(&mut self, of: LoopRef, mut sizes: Vec<i64>, place: i64, factor: i64) -> Outcome<Vec<i64>> {
+        let (tree, at) = self.find_loop(of)?;
+        let (head, _) = self.head(&tree, at)?;
+        let Some(place) = usize::try_from(place).ok().filter(|place| *place < sizes.len() && sizes.len() > 1) else {
+            return refuse("ValueError: the place of the partition is none of the sizes");
+        };
+        let whole = self.store.as_prim_int(head.extent);
+        let quotient = whole.filter(|whole| whole.checked_rem(factor) == Some(0)).and_then(|whole| whole.checked_div(factor));
+        let inner = sizes[place..].iter().fold(1i64, |all, size| all.wrapping_mul(*size));
+        match quotient {
+            Some(_) if inner.checked_rem(factor) == Some(0) => self.perfect_tile(of, sizes),
+            first => {
+                sizes.fill(1);
+                sizes[0] = first.unwrap_or(-1);
+                if first.is_some() {
+                    sizes[place] = factor;
+                }
+                Ok(sizes)
+            }
+        }
+    }
+
     /// Returns the loops around a block up to the block that it stands in, the outermost first.
     pub(super) fn get_loops(&mut self, block: BlockRef) -> Outcome<Vec<LoopRef>> {
         let (tree, at) = self.find_block(block)?;

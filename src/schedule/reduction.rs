@@ -117,12 +117,9 @@ impl State<'_> {
         };
         let both = self.store.add_stmts(&[new, reduced]);
         self.replace(target, both, &[], &made)?;
-        match made[..] {
-            [only] => {
-                self.renew_scope_of(only, false)?;
-                Ok(self.block_ref(only))
-            }
-            _ => refuse("InternalError: the beginning of a reduction is one block"),
-        }
+        // There are blocks in it where the reduction has been blockized.
+        let Some(&outer) = made.first() else { return refuse("InternalError: the beginning of a reduction is no block") };
+        self.renew_scope_of(outer, false)?;
+        Ok(self.block_ref(outer))
     }
 }

@@ -10,7 +10,7 @@ use super::{Outcome, refuse};
 use crate::ir::{Block, Buffer, DType, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, Symbol};
 use crate::tir::arith::Analyzer;
 use crate::tir::index_map::IndexMap;
-use crate::tir::{Rewriting, substitute};
+use crate::tir::substitute;
 
 impl State<'_> {
     /// Copies the one element that each run of a block accesses, to the place that a map of its variables gives.
@@ -130,7 +130,7 @@ impl State<'_> {
             stage = self.store.add_stmt(Stmt::For(Box::new(head), stage));
         }
         let Some(scope_block) = tree.as_block(root) else { return refuse("InternalError: the scope is no block") };
-        let mut insert = Insert {
+        let insert = Insert {
             old: buffer,
             new,
             offset: None,
@@ -145,9 +145,6 @@ impl State<'_> {
             active: false,
             under_writer: false,
         };
-        let stmt = tree.nodes[root].stmt;
-        let rewritten = Rewriting::new(self.store).visit(&mut insert, stmt);
-        self.replace(stmt, rewritten, &[], &[made])?;
-        Ok(self.block_ref(made))
+        self.insert_copy(&tree, root, insert, made)
     }
 }

@@ -9,16 +9,19 @@ use crate::tir::rebuild_func;
 use rustc_hash::FxHashMap;
 
 /// The instructions that change a program, by their names in a trace.
-const PRIMITIVES: &[&str] = &[
+pub(super) const PRIMITIVES: &[&str] = &[
     "add_unit_loop",
     "annotate",
     "annotate_buffer_access",
     "bind",
     "blockize",
+    "cache_index",
+    "cache_inplace",
     "cache_read",
     "cache_write",
     "compute_at",
     "compute_inline",
+    "decompose_padding",
     "decompose_reduction",
     "fuse",
     "fuse_reduction_epilogue",
@@ -26,6 +29,7 @@ const PRIMITIVES: &[&str] = &[
     "merge",
     "pad_einsum",
     "parallel",
+    "read_at",
     "reindex",
     "reindex_cache_read",
     "reindex_cache_write",
@@ -38,17 +42,39 @@ const PRIMITIVES: &[&str] = &[
     "set_scope",
     "split",
     "storage_align",
+    "tensorize",
     "transform_block_layout",
     "transform_layout",
     "unannotate",
     "unroll",
+    "unsafe_hide_buffer_access",
     "unsafe_set_dtype",
     "vectorize",
+    "write_at",
+];
+
+/// Instructions that change nothing, besides those that look something up or decide on a number.
+pub(super) const QUIET: &[&str] =
+    &["work_on", "enter_postproc", "remove_rv", "can_decompose_padding", "copy", "get", "seed", "fork_seed", "register"];
+
+/// Instructions that look something up or decide on a number.
+pub(super) const LOOK_UPS: [&str; 11] = [
+    "get_sblock",
+    "get_block",
+    "get_loops",
+    "get_child_blocks",
+    "get_producers",
+    "get_consumers",
+    "get_output_blocks",
+    "sample_perfect_tile",
+    "sample_partitioned_tile",
+    "sample_categorical",
+    "sample_compute_location",
 ];
 
 /// True if an instruction may change a program; the others look for blocks and loops, or decide on numbers.
 pub fn changes(name: &str) -> bool {
-    !(name.starts_with("get_") || name.starts_with("sample_") || ["work_on", "enter_postproc", "remove_rv"].contains(&name))
+    !(LOOK_UPS.contains(&name) || QUIET.contains(&name))
 }
 
 /// Facts about a block (TVM's `SBlockInfo`).
@@ -89,6 +115,8 @@ pub struct State<'s> {
     learned: Vec<usize>,
     /// Each block that a handle was given for: its function, and what it is now.
     blocks: Vec<(usize, Id<Block>)>,
+    /// Intrinsics by their names: those that were asked for, and those of the trace.
+    pub(super) intrinsics: Vec<(String, super::tensorize::Intrinsic)>,
 }
 
 /// A copy of a [`State`] at some time.
@@ -116,6 +144,7 @@ impl<'s> State<'s> {
             flags: FxHashMap::default(),
             learned: Vec::new(),
             blocks: Vec::new(),
+            intrinsics: Vec::new(),
         }
     }
 
@@ -252,6 +281,18 @@ impl<'s> State<'s> {
         self.renew(&tree, root)?;
         if keeps && let Some(flags) = tree.as_block(root).and_then(|block| self.flags.get_mut(&(self.at, block))) {
             flags.affine = before;
+        }
+        Ok(())
+    }
+
+    /// Looks again at all blocks in the scope of a block, but not at the scope.
+    pub(super) fn renew_inside_of_scope(&mut self, block: Id<Block>) -> Outcome<()> {
+        let tree = self.tree()?;
+        let Some(root) = tree.block(block).and_then(|at| tree.scope(at)) else { return Ok(()) };
+        let before = self.flags_of(&tree, root)?;
+        self.renew(&tree, root)?;
+        if let Some(block) = tree.as_block(root) {
+            self.set_flags(block, before);
         }
         Ok(())
     }

@@ -170,7 +170,9 @@ fn what_tvm_refuses_is_refused_and_what_came_before_stands() {
         ("sch.get_sblock('E')", "ScheduleError: Cannot find a block with the name: E"),
         ("sch.split(j, [2, 2])", "NameError: name 'j' is not defined"),
         ("sch.annotate(i)", "TypeError: annotate() needs the argument `ann_val`"),
-        ("sch.frobnicate(i)", "NotImplementedError: the primitive `frobnicate` is not here yet"),
+        ("sch.paralel(i)", "AttributeError: 'Schedule' has no primitive `paralel`; did you mean `parallel`?"),
+        ("sch.tensorize(i, 'dot_16x4_vni')", "ValueError: TensorIntrin 'dot_16x4_vni' is not registered; did you mean"),
+        ("sch.set_axis_separator('C', 0, [1])", "AttributeError: TVM 0.27 has no `set_axis_separator`"),
     ] {
         let (text, result) = applied(&format!("i, k = sch.get_loops('C')\nsch.annotate(k, 'key', 1)\n{last}\n"));
         let failure = result.expect_err(last);

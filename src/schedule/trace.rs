@@ -47,6 +47,15 @@ pub fn apply_trace(state: &mut State<'_>, trace: &[Instruction]) -> Result<(), F
     Ok(())
 }
 
+/// The item of a list at an index, which may count from its end.
+fn picked(values: &[Value], at: i64) -> Outcome<Value> {
+    let at = if at < 0 { at + values.len() as i64 } else { at };
+    match usize::try_from(at).ok().and_then(|at| values.get(at).cloned()) {
+        Some(value) => Ok(value),
+        None => refuse("IndexError: list index out of range"),
+    }
+}
+
 /// The meanings of the names of a trace, as far as it was applied.
 #[derive(Clone, Default)]
 pub struct Tracer {
@@ -60,11 +69,7 @@ impl Tracer {
         let call = Call { instruction, names };
         let mut values = state.recorded(&instruction.name, |state| call.apply(state))?;
         if let Some(pick) = instruction.pick {
-            let at = if pick < 0 { pick + values.len() as i64 } else { pick };
-            match usize::try_from(at).ok().and_then(|at| values.get(at).cloned()) {
-                Some(value) => values = vec![value],
-                None => return refuse("IndexError: list index out of range"),
-            }
+            values = vec![picked(&values, pick)?];
         }
         let outs = &instruction.outs;
         match (values.len(), outs.len()) {
@@ -143,6 +148,11 @@ impl<'a> Call<'a> {
             NodeKind::Bool(value) => Ok(Value::Int(i64::from(*value))),
             NodeKind::None => Ok(Value::None),
             NodeKind::List(items) => Ok(Value::List(items.iter().map(|item| self.value(item)).collect::<Outcome<_>>()?)),
+            NodeKind::Item(of, at) => match self.value(of)? {
+                Value::List(items) => picked(&items, *at),
+                Value::Block(_) | Value::Loop(_) if matches!(at, 0 | -1) => self.value(of),
+                _ => refuse("TypeError: only a list has items"),
+            },
             NodeKind::Binary(op, a, b) => match (self.value(a)?, self.value(b)?) {
                 (Value::Int(a), Value::Int(b)) => match op.fold(a, b) {
                     Some(value) => Ok(Value::Int(value)),

@@ -6,6 +6,7 @@ mod build;
 mod copy;
 pub mod effect;
 pub mod index_map;
+pub(crate) mod index_types;
 mod intrin;
 mod knowing;
 pub mod lca;

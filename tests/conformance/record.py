@@ -1,6 +1,6 @@
 """Records what TVM 0.27 makes of programs of our own generators: the suite that tests/conformance.rs reads.
 
-    cargo xtask record [KIND...]        KIND: relax, tir, schedule; all of them unless some are named
+    cargo xtask record [KIND...]        KIND: relax, tir, schedule, units; all of them unless some are named
 
 It writes tests/conformance/KIND.jsonl.z, lines of JSON compressed by zlib. A line is a program and what was made of it:
 
@@ -33,10 +33,11 @@ import cross  # noqa: E402
 import loops  # noqa: E402
 import programs  # noqa: E402
 import steps  # noqa: E402
+import units  # noqa: E402
 from tvm_ffi import structural_equal  # noqa: E402
 
 # How many pairs a kind has, how many of them one pass has at most, and how many of those leave the program as it is.
-LIMITS = {"relax": (2800, 80, 10), "tir": (1100, 120, 8), "schedule": (1400, 1400, 0)}
+LIMITS = {"relax": (2800, 80, 10), "tir": (1100, 120, 8), "schedule": (1400, 1400, 0), "units": (360, 360, 0)}
 LONGEST = 9000
 LOWERING = """
 s_tir.CanonicalizeLoop() s_tir.LowerCrossThreadReduction() s_tir.LowerInitBlock() s_tir.PlanAndUpdateBufferAllocationLocation()
@@ -202,6 +203,26 @@ class Recorder:
             after = made.schedule.mod.script(show_meta=True)
             if trace and len(after) < LONGEST and self.says_all(made.schedule.mod, after):
                 line.add(before, None if made.error else after, trace, made.error, trace=True)
+
+    def units(self, rng, line):
+        import tvm.s_tir.tensor_intrin.metal  # noqa: F401, PLC0415
+
+        source, lines = units.make(rng)
+        before = self.read(line, source)
+        if before is None:
+            return
+        made = steps.Steps(rng, self.worker.tvm, self.load(before))
+        for text in lines:
+            refused = made.run([text])
+            if refused is not None:
+                made.lines.append(text)
+                made.error = refused[1]
+                break
+        if made.error is None and rng.random() < 0.3:
+            made.make(rng.choice([1, 2]))
+        after = made.schedule.mod.script(show_meta=True)
+        if len(after) < LONGEST and self.says_all(made.schedule.mod, after):
+            line.add(before, None if made.error else after, "\n".join(made.lines), made.error, trace=True)
 
     def alone(self, seed, seconds=120):
         """The line of a seed, made in a process of its own; nothing when that is gone or hangs."""

@@ -130,6 +130,10 @@ export function offersFor(nest: Nest, at: number): Offer[] {
       (_, self, [key, value]) =>
         `sch.annotate(block_or_loop=${self}, ann_key=${JSON.stringify(key)}, ann_val=${value})`,
     );
+  const tensorize = () =>
+    offer("tensorize", [{ name: "tensor_intrin", value: "dot_16x4_vnni" }], (_, self, [intrin]) => {
+      return `sch.tensorize(block_or_loop=${self}, tensor_intrin=${JSON.stringify(intrin)})`;
+    });
   const listed = (text = "") => text.split(",").map((one) => one.trim());
   if (isLoop(node)) {
     const inner = innerLoops(nest, at);
@@ -178,6 +182,7 @@ export function offersFor(nest: Nest, at: number): Offer[] {
     }
     split("loop_partition");
     offer("blockize", [], (writer, self) => `${writer.fresh("b")} = sch.blockize(target=${self})`);
+    tensorize();
     offer("add_unit_loop", [], (writer, self) => {
       return `${writer.fresh("l")} = sch.add_unit_loop(block_or_loop=${self})`;
     });
@@ -214,14 +219,42 @@ export function offersFor(nest: Nest, at: number): Offer[] {
   };
   cache("cache_read", "read_buffer_index", parts(node.reads));
   cache("cache_write", "write_buffer_index", parts(node.writes));
-  if (node.iters.some(([, kind]) => kind === "R"))
+  const inplace = parts(node.reads).filter((buffer) => parts(node.writes).includes(buffer));
+  if (inplace.length > 0) cache("cache_inplace", "read_buffer_index", parts(node.reads));
+  const outwards = [...around].reverse();
+  const under = (name: string) =>
+    offer(name, [choice("loop", outwards)], (writer, self, [loop]) => {
+      return `${writer.fresh("b")} = sch.${name}(block=${self}, loop=${writer.name(Number(loop))})`;
+    });
+  if (node.iters.some(([, kind]) => kind === "R")) under("decompose_reduction");
+  else if (outwards.length > 0) under("decompose_padding");
+  for (const [name, buffers] of [
+    ["read_at", parts(node.reads)],
+    ["write_at", parts(node.writes)],
+  ] as const) {
+    if (buffers.length === 0 || outwards.length === 0) continue;
+    const options = buffers.map((buffer, index) => [String(index), buffer] as const);
     offer(
-      "decompose_reduction",
-      [choice("loop", [...around].reverse())],
-      (writer, self, [loop]) => {
-        return `${writer.fresh("b")} = sch.decompose_reduction(block=${self}, loop=${writer.name(Number(loop))})`;
-      },
+      name,
+      [
+        choice("loop", outwards),
+        { name: "buffer", value: "0", options },
+        { name: "storage_scope", value: "shared", options: same(SCOPES) },
+      ],
+      (writer, self, [loop, index, scope]) =>
+        `${writer.fresh("b")} = sch.${name}(loop=${writer.name(Number(loop))}, block=${self}, ${name.slice(0, -3)}_buffer_index=${index}, storage_scope="${scope}")`,
     );
+  }
+  offer(
+    "cache_index",
+    [
+      { name: "storage_scope", value: "global", options: same(SCOPES) },
+      { name: "cse_thresh", value: "0" },
+    ],
+    (writer, self, [scope, least]) =>
+      `${writer.fresh("b")} = sch.cache_index(block=${self}, storage_scope="${scope}", cse_thresh=${least})`,
+  );
+  tensorize();
   const written = parts(node.writes).map((buffer, index) => [String(index), buffer] as const);
   if (written.length > 0) {
     offer(

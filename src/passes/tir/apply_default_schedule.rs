@@ -32,7 +32,8 @@ pub static SPEC: PassSpec = PassSpec {
     doc: "Each function that is not marked `tirx.is_scheduled` is offered to one rule after the other. One that fits schedules it \
 and marks it; a function that none fits stays. A rule is for CPUs or for GPUs, and does nothing for another target. Each \
 instruction of the schedule is a rewrite.\n\n\
-Products of matrices by matrix units (tensor cores, simdgroups) are refused.",
+*Matmul* takes the matrix units of a GPU for float16 and int8: of CUDA from `sm_70` on, where no extent is known to be at most 64, and of \
+Metal.",
     example_before: "\
 # ApplyDefaultSchedule(dlight.gpu.Fallback(), target=\"cuda\")
 @I.ir_module

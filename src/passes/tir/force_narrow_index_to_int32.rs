@@ -2,12 +2,12 @@
 //!
 //! Source: `src/tirx/transform/force_narrow_index_to_i32.cc`.
 
-use super::index_types::{Place, Policy, Types, is_int};
 use super::{prim_func, with_func};
 use crate::diag::Diagnostic;
-use crate::ir::{Buffer, DType, ExprId, Id, Module, PrimFunc, PrimId, PrimParam, Stmt, Store, Symbol};
+use crate::ir::{Buffer, DType, ExprId, Id, Module, PrimId, PrimParam, Stmt, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::tir::Rewriting;
+use crate::tir::index_types::{Place, Policy, Types, is_int, rewritten};
 use rustc_hash::FxHashMap;
 
 /// TVM's `tirx.transform.ForceNarrowIndexToInt32`.
@@ -76,23 +76,6 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
         Some(message) => Err(vec![Diagnostic::error("tir-index-type", message, cx.store.source_span(new))]),
         None => Ok(Some(new)),
     }
-}
-
-fn rewritten(store: &mut Store, types: &mut Types<Force>, old: PrimFunc) -> PrimFunc {
-    let mut cx = Rewriting::new(store);
-    for param in &old.params {
-        if let PrimParam::Buffer(buffer) = *param {
-            cx.define_buffer(types, buffer);
-        }
-    }
-    let params = (old.params.iter())
-        .map(|param| match *param {
-            PrimParam::Buffer(buffer) => PrimParam::Buffer(cx.buffer(buffer)),
-            PrimParam::Var(symbol) => PrimParam::Var(types.defined(&mut cx, symbol)),
-        })
-        .collect();
-    let body = cx.visit(types, old.body);
-    PrimFunc { params, body, ..old }
 }
 
 struct Force;

@@ -21,7 +21,6 @@ pub mod fp8_compute_legalize;
 pub mod fp8_storage_legalize;
 mod hash_order;
 pub mod hoist_expression;
-mod index_types;
 pub mod infer_fragment;
 pub mod inject_double_buffer;
 pub mod inject_permuted_layout;

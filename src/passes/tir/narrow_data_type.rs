@@ -2,11 +2,11 @@
 //!
 //! Source: `src/tirx/transform/narrow_datatype.cc`.
 
-use super::index_types::{Place, Policy, Types, is_int, with_bits};
 use super::prim_func;
 use crate::ir::{AttrNode, Block, DType, ExprId, Id, Module, PrimExpr, PrimId, Region, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
 use crate::tir::arith::Analyzer;
+use crate::tir::index_types::{Place, Policy, Types, is_int, with_bits};
 use crate::tir::rewrite_func;
 use rustc_hash::{FxHashMap, FxHashSet};
 

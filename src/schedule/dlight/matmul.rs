@@ -2,7 +2,7 @@
 
 use super::Device;
 use super::steps::Sch;
-use crate::ir::{Block, DType, DTypeCode, Id, IterKind, PrimExpr, PrimId, PrimOp, Region, Symbol};
+use crate::ir::{Block, DType, Id, IterKind, PrimExpr, PrimId, PrimOp, Region, Symbol};
 use crate::schedule::analysis::vars_of;
 use crate::schedule::state::BlockRef;
 use crate::schedule::{Outcome, refuse};
@@ -96,7 +96,7 @@ fn main_block(sch: &mut Sch<'_, '_>) -> Outcome<Option<BlockRef>> {
 }
 
 /// Makes a product one of `A[S, I, K]` and `B[S, J, K]`, which are copies; nothing where it has another form.
-fn normalize(sch: &mut Sch<'_, '_>) -> Outcome<Option<BlockRef>> {
+pub(super) fn normalize(sch: &mut Sch<'_, '_>) -> Outcome<Option<BlockRef>> {
     let Some(main) = main_block(sch)? else { return Ok(None) };
     let data = sch.block(main)?;
     if index_maps(sch, &data).is_none() {
@@ -132,7 +132,7 @@ fn reached(sch: &mut Sch<'_, '_>, block: BlockRef, after: bool) -> Outcome<Vec<B
 }
 
 /// Inlines all that can be inlined of what goes into a block.
-fn inline_producers(sch: &mut Sch<'_, '_>, block: BlockRef) -> Outcome<()> {
+pub(super) fn inline_producers(sch: &mut Sch<'_, '_>, block: BlockRef) -> Outcome<()> {
     loop {
         let mut done = false;
         for producer in reached(sch, block, false)? {
@@ -161,7 +161,7 @@ fn inline_consumers(sch: &mut Sch<'_, '_>, block: BlockRef) -> Outcome<()> {
 }
 
 /// Inlines what follows a block into it, and what else goes into that.
-fn inline_chain(sch: &mut Sch<'_, '_>, block: BlockRef) -> Outcome<()> {
+pub(super) fn inline_chain(sch: &mut Sch<'_, '_>, block: BlockRef) -> Outcome<()> {
     inline_consumers(sch, block)?;
     let left = sch.state.get_neighbours(block, true)?;
     if !left.is_empty() {
@@ -380,41 +380,4 @@ pub(super) fn matmul(sch: &mut Sch<'_, '_>, device: &Device) -> Outcome<bool> {
     inline_chain(sch, out)?;
     sch.decompose_reduction(main, ko)?;
     Ok(true)
-}
-
-/// The same by matrix units of an NVIDIA GPU, for types that they have.
-pub(super) fn tensor_cores(sch: &mut Sch<'_, '_>, device: &Device) -> Outcome<bool> {
-    let version = device.arch.replace("sm_", "").parse::<i64>().unwrap_or(-1);
-    if device.kind != "cuda" || version < 70 {
-        return Ok(false);
-    }
-    let Some(main) = normalize(sch)? else { return Ok(false) };
-    let data = sch.block(main)?;
-    let small = |extent: PrimId| sch.state.store.as_prim_int(extent).is_some_and(|extent| extent <= 64);
-    if data.iters.iter().skip(1).any(|iter| small(iter.extent)) {
-        return Ok(false);
-    }
-    let store = &*sch.state.store;
-    let (Some(read), Some(write)) = (data.reads.first(), data.writes.first()) else { return Ok(false) };
-    let [from, to] = [read, write].map(|region| store.buffer(region.buffer).dtype);
-    let int8 = from == DType::new(DTypeCode::Int, 8) && to == DType::I32;
-    if !int8 && !(from == DType::F16 && (to == DType::F16 || to == DType::F32)) {
-        return Ok(false);
-    }
-    refuse("NotImplementedError: products by matrix units are not scheduled yet")
-}
-
-/// The same by matrix units of an Apple GPU.
-pub(super) fn simdgroups(sch: &mut Sch<'_, '_>, device: &Device) -> Outcome<bool> {
-    if device.kind != "metal" {
-        return Ok(false);
-    }
-    let Some(main) = normalize(sch)? else { return Ok(false) };
-    let data = sch.block(main)?;
-    let store = &*sch.state.store;
-    let half = data.reads.iter().chain(&data.writes).all(|region| store.buffer(region.buffer).dtype == DType::F16);
-    match half {
-        true => refuse("NotImplementedError: products by matrix units are not scheduled yet"),
-        false => Ok(false),
-    }
 }

@@ -12,6 +12,7 @@ mod gemv_outer;
 mod general_reduction;
 mod low_batch;
 mod matmul;
+mod matrix_units;
 mod reduction;
 mod rmsnorm;
 mod steps;
@@ -119,7 +120,7 @@ const RULES: &[(&str, &[Attempt])] = &[
     ("gpu.GEMV", &[gemv::gemv]),
     ("gpu.GeneralReduction", &[general_reduction::general_reduction]),
     ("gpu.LowBatchGEMV", &[low_batch::low_batch_gemv]),
-    ("gpu.Matmul", &[matmul::tensor_cores, matmul::simdgroups, matmul::adreno, matmul::matmul]),
+    ("gpu.Matmul", &[matrix_units::tensor_cores, matrix_units::simdgroups, matmul::adreno, matmul::matmul]),
     ("gpu.RMSNorm", &[rmsnorm::rmsnorm]),
     ("gpu.Reduction", &[reduction::reduction]),
     ("gpu.Transpose", &[transpose::transpose]),

@@ -180,6 +180,18 @@ impl Sch<'_, '_> {
         self.step("storage_align", &mut |state| state.storage_align(block, 0, axis, factor, offset))
     }
 
+    pub(super) fn blockize(&mut self, of: LoopRef) -> Outcome<BlockRef> {
+        self.gives("blockize", |state| state.blockize(of, true))
+    }
+
+    /// Does what a loop does by a registered intrinsic.
+    pub(super) fn tensorize(&mut self, of: LoopRef, name: &str) -> Outcome<()> {
+        self.step("tensorize", &mut |state| {
+            let intrinsic = state.intrinsic(name)?;
+            state.tensorize(Err(of), &intrinsic, true)
+        })
+    }
+
     /// A block as it is now.
     pub(super) fn block(&mut self, block: BlockRef) -> Outcome<Block> {
         let (tree, at) = self.state.find_block(block)?;

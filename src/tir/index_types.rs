@@ -1,30 +1,30 @@
-//! Rewrites types of indices: shared by NarrowDataType and ForceNarrowIndexToInt32.
+//! Rewrites types of indices: for NarrowDataType, ForceNarrowIndexToInt32, and intrinsics that are put into a program.
 //!
 //! Source: `src/tirx/ir/data_type_rewriter.cc`. TVM decides by node: two places that share a node get one answer there.
 //! Here each place of an expression is decided by itself.
 
 mod calls;
 
-use crate::ir::{AttrNode, Block, Buffer, DType, DTypeCode, For, Id, IterVar, PrimExpr, PrimId, PrimOp, Region};
-use crate::ir::{Stmt, StmtId, Store, Symbol};
-use crate::tir::arith::DEEPEST;
-use crate::tir::{Rewriting, StmtMutator, binary, cast, math};
+use super::arith::DEEPEST;
+use super::{Rewriting, StmtMutator, binary, cast, math};
+use crate::ir::{AttrNode, Block, Buffer, DType, DTypeCode, For, Id, IterVar, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam};
+use crate::ir::{Region, Stmt, StmtId, Store, Symbol};
 use calls::called;
 use rustc_hash::FxHashMap;
 
 /// The place of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// True if it is an index, an extent or the like.
-    pub(super) is_index: bool,
+    pub(crate) is_index: bool,
     /// True if it is part of a condition.
-    pub(super) is_condition: bool,
+    pub(crate) is_condition: bool,
     /// The number of bits that the expressions around it need.
-    pub(super) bits: u8,
+    pub(crate) bits: u8,
 }
 
 /// The rules of a pass about types.
-pub(super) trait Policy {
+pub(crate) trait Policy {
     /// Returns the place of the operands of an expression.
     fn inside(&mut self, store: &mut Store, id: PrimId, at: Place) -> Place;
     /// Returns the place of the indices at a place.
@@ -40,24 +40,24 @@ pub(super) trait Policy {
 }
 
 /// The rewriting of a function.
-pub(super) struct Types<P> {
-    pub(super) policy: P,
+pub(crate) struct Types<P> {
+    pub(crate) policy: P,
     /// The place of statements.
-    pub(super) at: Place,
+    pub(crate) at: Place,
     /// The replacements of variables.
-    pub(super) vars: FxHashMap<Id<Symbol>, Id<Symbol>>,
-    pub(super) rule: &'static str,
-    pub(super) error: Option<String>,
+    pub(crate) vars: FxHashMap<Id<Symbol>, Id<Symbol>>,
+    pub(crate) rule: &'static str,
+    pub(crate) error: Option<String>,
 }
 
 type Done = FxHashMap<(PrimId, Place), PrimId>;
 
 /// Makes an integer type of another width.
-pub(super) fn with_bits(dtype: DType, bits: u8) -> DType {
+pub(crate) fn with_bits(dtype: DType, bits: u8) -> DType {
     DType { bits, ..dtype }
 }
 
-pub(super) fn is_int(dtype: DType) -> bool {
+pub(crate) fn is_int(dtype: DType) -> bool {
     dtype.code == DTypeCode::Int
 }
 
@@ -73,7 +73,7 @@ impl<P: Policy> Types<P> {
     }
 
     /// Returns the new variable at a definition.
-    pub(super) fn defined(&mut self, cx: &mut Rewriting<'_>, symbol: Id<Symbol>) -> Id<Symbol> {
+    pub(crate) fn defined(&mut self, cx: &mut Rewriting<'_>, symbol: Id<Symbol>) -> Id<Symbol> {
         let at = self.policy.index(self.at);
         self.renamed(cx.store, symbol, at)
     }
@@ -93,7 +93,7 @@ impl<P: Policy> Types<P> {
     }
 
     /// Rewrites an expression.
-    pub(super) fn value(&mut self, cx: &mut Rewriting<'_>, id: PrimId, at: Place, done: &mut Done) -> PrimId {
+    pub(crate) fn value(&mut self, cx: &mut Rewriting<'_>, id: PrimId, at: Place, done: &mut Done) -> PrimId {
         if let Some(new) = done.get(&(id, at)) {
             return *new;
         }
@@ -384,5 +384,66 @@ impl<P: Policy> StmtMutator for Types<P> {
         let data = old.data.map(|data| self.value(cx, data, self.at, &mut Done::default()));
         let new = Buffer { shape, strides, elem_offset, data, ..old };
         Some(if new == *cx.store.buffer(buffer) { buffer } else { cx.store.add_buffer(new) })
+    }
+}
+
+/// Rewrites a function with its parameters.
+pub(crate) fn rewritten<P: Policy>(store: &mut Store, types: &mut Types<P>, old: PrimFunc) -> PrimFunc {
+    let mut cx = Rewriting::new(store);
+    for param in &old.params {
+        if let PrimParam::Buffer(buffer) = *param {
+            cx.define_buffer(types, buffer);
+        }
+    }
+    let params = (old.params.iter())
+        .map(|param| match *param {
+            PrimParam::Buffer(buffer) => PrimParam::Buffer(cx.buffer(buffer)),
+            PrimParam::Var(symbol) => PrimParam::Var(types.defined(&mut cx, symbol)),
+        })
+        .collect();
+    let body = cx.visit(types, old.body);
+    PrimFunc { params, body, ..old }
+}
+
+/// Gives all indices of a function the same number of bits (TVM's `IndexDataTypeNormalizer`).
+pub(crate) fn normalized(store: &mut Store, func: PrimFunc, bits: u8) -> PrimFunc {
+    let at = Place { is_index: false, is_condition: false, bits };
+    let mut types = Types { policy: Normal { bits }, at, vars: FxHashMap::default(), rule: "indices of one width", error: None };
+    rewritten(store, &mut types, func)
+}
+
+struct Normal {
+    bits: u8,
+}
+
+impl Normal {
+    fn of(&self, dtype: DType, at: Place) -> DType {
+        if at.is_index && is_int(dtype) { with_bits(dtype, self.bits) } else { dtype }
+    }
+}
+
+impl Policy for Normal {
+    fn inside(&mut self, _: &mut Store, _: PrimId, at: Place) -> Place {
+        at
+    }
+
+    fn index(&self, at: Place) -> Place {
+        Place { is_index: true, ..at }
+    }
+
+    fn number(&mut self, _: i64, dtype: DType, at: Place) -> Result<DType, String> {
+        Ok(self.of(dtype, at))
+    }
+
+    fn variable(&mut self, store: &Store, symbol: Id<Symbol>, at: Place) -> DType {
+        self.of(store.symbol(symbol).dtype, at)
+    }
+
+    fn conversion(&self, dtype: DType, at: Place) -> Option<DType> {
+        Some(self.of(dtype, at)).filter(|new| *new != dtype)
+    }
+
+    fn looks_again(&self) -> bool {
+        false
     }
 }
