@@ -7,6 +7,7 @@ use super::loops::serial;
 use super::state::{BlockRef, State};
 use super::tree::{Tree, What};
 use super::{Outcome, refuse};
+use crate::ir::sort::sort_by;
 use crate::ir::{
     Block, Buffer, DType, For, Id, IdMap, IterKind, IterVar, PrimExpr, PrimId, PrimOp, Region, Stmt, StmtId, Store, Symbol,
 };
@@ -135,7 +136,7 @@ fn worth_it(store: &mut Store, value: PrimId, indices: &[PrimId], least: usize, 
             }
         }
     }
-    found.sort_by_key(|part| std::cmp::Reverse(size(store, *part)));
+    sort_by(found, |a, b| size(store, *b).cmp(&size(store, *a)));
 }
 
 /// Puts a look-up in the place of an expression.
