@@ -20,7 +20,7 @@ impl Session {
         self.check(document, module.dialect())?;
         let mut trace = Trace::new(module);
         for (row, File { name, text }) in document.files.iter().enumerate() {
-            let name = pass_of(name);
+            let (name, micros) = pass_of(name);
             let before = trace.versions.len() - 1;
             let (module, found) = open(&mut store, text).into_module(&mut store);
             let same = EqualOptions::TEXTS;
@@ -44,7 +44,7 @@ impl Session {
                 outcome,
                 before,
                 after,
-                micros: 0.0,
+                micros,
                 rewrites: 0..0,
                 reported: Vec::new(),
             });
@@ -68,12 +68,15 @@ fn placeless(found: Vec<Diagnostic>, text: &str) -> Vec<Diagnostic> {
     errors.map(|d| Diagnostic { message: format!("{}{}", line(&d), d.message), span: None, ..d }).collect()
 }
 
-/// Returns the pass that wrote a file: `003_FuseOps.relay` in some folder was written after FuseOps.
-fn pass_of(name: &str) -> &str {
+/// Returns the pass that wrote a file, and how many microseconds it took: `003_FuseOps.relay` in some folder was written after
+/// FuseOps, `003_FuseOps@1.5ms.relay` by a script that measured it.
+fn pass_of(name: &str) -> (&str, f64) {
     let file = name.rsplit('/').next().unwrap_or(name);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let measured = stem.rsplit_once('@').and_then(|(stem, time)| Some((stem, time.strip_suffix("ms")?.parse::<f64>().ok()?)));
+    let (stem, millis) = measured.filter(|(_, millis)| (0.0..1e9).contains(millis)).unwrap_or((stem, 0.0));
     let bare = stem.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['_', '-', '.', ' ']);
-    if bare.is_empty() { stem } else { bare }
+    (if bare.is_empty() { stem } else { bare }, millis * 1000.0)
 }
 
 /// The comparison of a version with a program.
@@ -163,7 +166,7 @@ mod tests {
             file("dump/000_InferType.relay", FIRST),
             file("dump/001_TheirOwn.relay", SECOND),
             file("dump/002_Other.relay", "def @main("),
-            file("003_TheirOwn.txt", SECOND),
+            file("003_TheirOwn@1.5ms.txt", SECOND),
         ];
         let document = Document { source: FIRST.into(), files, ..Document::default() };
         let mut session = Session::new(|| 0.0);
@@ -178,6 +181,7 @@ mod tests {
         ];
         assert_eq!(steps, expected);
         assert!(session.diff(0, 1).is_some());
+        assert_eq!(session.trace().steps.iter().map(|step| step.micros).collect::<Vec<_>>(), [0.0, 0.0, 0.0, 1500.0]);
         // Afterwards it runs passes as ever.
         assert!(session.run(&Document { source: FIRST.into(), ..Document::default() }, false));
         assert!(session.trace().steps.is_empty());

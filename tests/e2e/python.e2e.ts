@@ -67,6 +67,36 @@ with tvm.transform.PassContext(opt_level=3, instruments=[Names()]):
     print("multiply" in str(MultiplyAll()(Mine)))
 `;
 
+/** A script that runs passes itself, and makes a module that goes through none. */
+const NOTEBOOK = `import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R
+
+@I.ir_module
+class Mine:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        with R.dataflow():
+            a = R.add(x, x)
+            b = R.exp(a)
+            R.output(b)
+        return b
+
+@tvm.transform.module_pass(opt_level=0, name="Untouched")
+def untouched(mod, ctx):
+    return mod
+
+with tvm.transform.PassContext(opt_level=3):
+    mod = tvm.transform.Sequential([relax.transform.LegalizeOps(), relax.transform.FuseOps()])(Mine)
+untouched(mod)
+
+@I.ir_module
+class Other:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        return R.exp(x)
+`;
+
 /** Python takes seconds to start, and more where other tests run beside it. */
 const START = 60_000;
 
@@ -104,6 +134,24 @@ describe("a script in Python", { timeout: 120_000 }, () => {
       await lab.button("Open Mine as program").click({ timeout: START });
       await lab.tab("Program").click();
       await eventually(() => lab.source(), /@R\.function\s+def f\(/);
+    }));
+
+  test("that runs passes is stepped through, each pass with its time and what it changed", () =>
+    withPython(NOTEBOOK, async (lab) => {
+      await lab.page.getByText("3 passes").waitFor({ timeout: START });
+      await lab.button("Step through").click();
+      await lab.step(/^LegalizeOps changed/).click({ timeout: START });
+      await lab.region("Diff").getByText("R.call_tir").first().waitFor();
+      const steps = lab.page.getByRole("listbox", { name: "Steps" }).getByRole("option");
+      await eventually(
+        async () => (await steps.allTextContents()).join(" "),
+        /LegalizeOps.*FuseOps.*Untouched.*Other/s,
+      );
+      await eventually(async () => (await steps.allTextContents()).join(" "), /\d (ms|µs)/);
+      // The script is still there, and its program has become the one of the page.
+      expect(await lab.written()).toBe(NOTEBOOK);
+      await lab.tab("Program").click();
+      await eventually(() => lab.source(), /R\.exp/);
     }));
 
   test("is underlined where it goes wrong, with the name of the exception", () =>

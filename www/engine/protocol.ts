@@ -118,6 +118,8 @@ export interface ScriptReport {
   output: string[];
   /** The modules that the names of a script in Python stand for, in order. */
   modules?: UserModule[];
+  /** The passes that such a script ran, in order, with the modules that they made. */
+  steps?: DumpFile[];
 }
 
 /** A module of a script. */
@@ -348,7 +350,7 @@ export interface InstrumentDoc {
   doc: string;
 }
 
-/** A file that the `DumpIR` instrument wrote, here or in TVM. */
+/** A file that the `DumpIR` instrument wrote, here or in TVM. Its name may say how long the pass took: `003_FuseOps@1.5ms.relay`. */
 export interface DumpFile {
   name: string;
   text: string;

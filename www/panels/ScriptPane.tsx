@@ -11,7 +11,7 @@ import {
 } from "solid-js";
 import { createEditor, type Editor } from "../editor/editor";
 import { scriptLanguage } from "../editor/script";
-import type { UserPass } from "../engine/protocol";
+import type { DumpFile, UserPass } from "../engine/protocol";
 import { PYTHON_BYTES, pythonLoading } from "../sandbox/progress";
 import { callName } from "../state/calls";
 import { inLanguage, type Language, languageOf } from "../user/language";
@@ -134,6 +134,23 @@ export default function ScriptPane(props: { target: Target | null }) {
                 </ul>
               </section>
             </Show>
+            <Show when={(now().steps?.length ?? 0) > 0}>
+              <section class="yours" aria-label="What the script ran">
+                <ul aria-label="What the script ran">
+                  <li>
+                    <span class="name">{passesIn(now().steps ?? [])}</span>
+                    <span class="quiet grow">ran in the script</span>
+                    <button
+                      type="button"
+                      title="Show each pass that the script ran as a step, with what it changed"
+                      onClick={() => void app.openSteps(now().steps ?? [])}
+                    >
+                      Step through
+                    </button>
+                  </li>
+                </ul>
+              </section>
+            </Show>
             <Show when={(now().modules?.length ?? 0) > 0}>
               <section class="yours" aria-label="Modules of the script">
                 <ul aria-label="Modules of the script">
@@ -169,6 +186,12 @@ export default function ScriptPane(props: { target: Target | null }) {
       </Show>
     </>
   );
+}
+
+/** The number of passes among what a script ran, in words: they have times, modules have none. */
+function passesIn(steps: readonly DumpFile[]): string {
+  const count = steps.filter(({ name }) => name.includes("@")).length;
+  return count === 1 ? "1 pass" : `${count} passes`;
 }
 
 /** Lines of the console that are drawn; a loop that prints has many. */

@@ -139,6 +139,8 @@ const step = record<Step>({
   problems: list(problem, 1000),
 });
 
+const dumpFile = record<DumpFile>({ name: short(300), text });
+
 const report = record<ScriptReport>({
   problems: list(problem, 1000),
   passes: list(
@@ -162,6 +164,7 @@ const report = record<ScriptReport>({
   output: list(short(10_000), SOME),
   modules: (item) =>
     maybe(list(record<UserModule>({ name: short(200), text }), 100))(item) ?? undefined,
+  steps: (item) => maybe(list(dumpFile, 1000))(item) ?? undefined,
 });
 
 const logEntry = record<LogEntry>({
@@ -169,8 +172,6 @@ const logEntry = record<LogEntry>({
   text,
   step: maybe(whole),
 });
-
-const dumpFile = record<DumpFile>({ name: short(300), text });
 
 /** A tree by its own numbers: a parent stands before its children, and versions are those that there are. */
 const run: Read<Run> = (value) => {

@@ -258,6 +258,7 @@ export function createController(environment: Environment) {
     /** Opens the program that this one was forked from. */
     toParent: () => void importing.importText(state().document.parent ?? "", "The parent"),
     importText: importing.importText,
+    openSteps: importing.openSteps,
     importFiles: importing.importFiles,
     openExample: choices.openExample,
     choosePipeline: choices.choosePipeline,

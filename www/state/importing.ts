@@ -78,7 +78,15 @@ export function createImporting({
     }
   }
 
-  return { importText, importFiles };
+  /** Opens what a script ran as a trace; the script stays beside it. */
+  async function openSteps([first, ...rest]: readonly DumpFile[]): Promise<void> {
+    if (!first) return;
+    const { optLevel, script } = state().document;
+    const document = { ...emptyDocument, optLevel, script, source: first.text, files: rest };
+    await openDocument({ ...document, view: { step: "", view: "diff" } }, "What the script ran");
+  }
+
+  return { importText, importFiles, openSteps };
 }
 
 /** Reads the texts of dropped or chosen files; folders with all files in them. */

@@ -15,7 +15,9 @@ export function createStepping(
   checked: () => ReadonlySet<string> | null,
 ) {
   const steps = createMemo(() => state().good?.run.steps ?? []);
-  const timed = createMemo(() => !state().good?.document.files?.length);
+  const timed = createMemo(
+    () => !state().good?.document.files?.length || steps().some((step) => step.micros > 0),
+  );
   const selected = createMemo(() => findStep(steps(), state().step));
   const step = createMemo<Step | undefined>(() => steps()[selected()]);
   const shown = createMemo<Shown[]>(() => {

@@ -7,7 +7,9 @@ import inspect
 import io
 import json
 import linecache
+import re
 import sys
+import time
 import traceback
 import types
 
@@ -20,6 +22,7 @@ from .ir.module import IRModule
 
 FILE = "my_passes.py"
 _MOST = 100
+_MOST_STEPS = 500
 _ROOM = 2_000_000
 """Characters of modules that are given to the page."""
 
@@ -46,6 +49,72 @@ class _Console(io.TextIOBase):
         self._rest = ""
 
 
+class _Notebook:
+    """Watches the passes that a script runs: each with the module that it makes, in their order."""
+
+    name = "notebook"
+    active = False
+
+    def __init__(self):
+        self.open, self.steps = [], []
+
+    def run_before_pass(self, mod, info):
+        """Notes when the pass begins."""
+        if self.active:
+            self.open.append((info.name, mod, time.perf_counter(), len(self.steps)))
+
+    def run_after_pass(self, mod, info):
+        """Keeps what the pass made. What runs others is a step only if it changes the module after them."""
+        while self.open:
+            name, before, start, count = self.open.pop()
+            if name != info.name:
+                continue
+            inner = self.steps[count:]
+            if len(self.steps) < _MOST_STEPS and not (inner and inner[-1][2]._words() == mod._words()):
+                millis = (time.perf_counter() - start) * 1000
+                self.steps.append((name, inner[-1][2] if inner else before, mod, millis))
+            return
+
+
+def _text_of(mod):
+    return mod.astext() if mod._relay else mod.script(show_meta=True)
+
+
+def _steps(namespace, watched):
+    """The modules that the script made and the results of its passes, as files in their order; none where it ran no pass."""
+    if not watched:
+        return []
+    relay = watched[0][1]._relay
+    named = {}
+    for name, value in namespace.items():
+        if isinstance(value, IRModule) and not name.startswith("_") and value._relay == relay:
+            named.setdefault(tuple(value._words()), (name, value))
+    files, seen, room, last = [], set(), _ROOM, None
+
+    def add(name, mod, time=""):
+        nonlocal room, last
+        words = last = tuple(mod._words())
+        seen.add(words)
+        text = _text_of(mod)
+        room -= len(text)
+        if room >= 0:
+            safe = re.sub(r"[^\w.<>-]", "_", name)
+            files.append({"name": f"{len(files):03}_{safe}{time}.{'relay' if relay else 'py'}", "text": text})
+
+    for name, before, after, millis in watched:
+        if after._relay != relay or before._relay != relay:
+            continue
+        words = tuple(before._words())
+        if words != last:
+            add(named.get(words, ("module",))[0], before)
+        add(name, after, f"@{millis:.3f}ms")
+    for words, (name, mod) in named.items():
+        if words not in seen:
+            add(name, mod)
+    return files
+
+
+_notebook = _Notebook()
 _console = _Console()
 _source = ""
 _problems = []
@@ -59,11 +128,7 @@ def _place(exc):
     found = None
     for frame in traceback.extract_tb(exc.__traceback__):
         if frame.filename == FILE:
-            end = (
-                None
-                if frame.end_colno is None
-                else _characters(frame.end_lineno, frame.end_colno) + 1
-            )
+            end = None if frame.end_colno is None else _characters(frame.end_lineno, frame.end_colno) + 1
             found = (
                 frame.lineno,
                 _characters(frame.lineno, frame.colno or 0) + 1,
@@ -161,7 +226,7 @@ def _modules(namespace):
         if not isinstance(value, IRModule) or name.startswith("_") or id(value) in seen or len(found) == _MOST:
             continue
         seen.add(id(value))
-        text = value.astext() if value._relay else value.script(show_meta=True)
+        text = _text_of(value)
         room -= len(text)
         if room < 0:
             break
@@ -203,6 +268,7 @@ def _report(namespace):
         "passes": shown,
         "instruments": hooks,
         "modules": _modules(namespace),
+        "steps": _steps(namespace, _notebook.steps),
         "forEngine": [descs, made],
     }
 
@@ -219,6 +285,8 @@ def load(source):
     _source = source
     sys.stdout = sys.stderr = _console
     _transform._setup()
+    _transform.watch(_notebook)
+    _notebook.active = True
     linecache.cache[FILE] = (len(source), None, source.splitlines(True), FILE)
     main = types.ModuleType("__main__")
     main.__file__ = FILE
@@ -234,6 +302,7 @@ def load(source):
             pass
         except BaseException as exc:  # noqa: BLE001 - each is told at its place
             _tell(_problem(exc))
+    _notebook.active = False
     _console.flush_rest()
     try:
         report = _report(main.__dict__)

@@ -247,7 +247,7 @@ class Expr(Node):
 
     def astype(self, dtype, span=None):
         """The value in another element type."""
-        if is_prim_expr(self):
+        if is_prim_expr(self) or isinstance(self, StringImm):
             from ..tirx import op as scalar
 
             return scalar.cast(self, dtype)

@@ -67,7 +67,7 @@ class PassContext(Object):
             "required": self.required_pass,
             "disabled": self.disabled_pass,
             "config": {key: _python(value) for key, value in self.config.items()},
-            "instruments": [_instrument_desc(item) for item in self.instruments],
+            "instruments": _instrument_descs(self.instruments),
         }
         scope = _engine.call("user_enter", desc)
         _scopes[scope] = self
@@ -83,7 +83,7 @@ class PassContext(Object):
         """Replaces the instruments of the context."""
         self.instruments = _list(instruments, "instruments")
         scope = self._scope[-1] if self._scope else _engine.call("user_context")[0]
-        _engine.call("user_override", scope, [_instrument_desc(item) for item in self.instruments])
+        _engine.call("user_override", scope, _instrument_descs(self.instruments))
 
     @staticmethod
     def current():
@@ -328,6 +328,20 @@ def _on_instrument(instrument, what, words, info):
     return bool(answer) if what == "should_run" else None
 
 
+_watchers = []
+"""Instruments that are in every context besides its own."""
+
+
+def watch(instrument):
+    """Adds an instrument to all contexts from now on, and to the one that is there before the first `with`."""
+    _watchers.append(instrument)
+    PassContext.current().override_instruments([])
+
+
+def _instrument_descs(instruments):
+    return [_instrument_desc(item) for item in [*instruments, *_watchers]]
+
+
 def _instrument_desc(instrument):
     _setup()
     call = getattr(instrument, "_call", "")
@@ -416,11 +430,7 @@ def ApplyPassToFunction(transform, func_name_regex, error_if_no_function_matches
     import re
 
     def apply(mod, ctx):
-        chosen = {
-            var: func
-            for var, func in mod.functions.items()
-            if re.fullmatch(func_name_regex, var.name_hint)
-        }
+        chosen = {var: func for var, func in mod.functions.items() if re.fullmatch(func_name_regex, var.name_hint)}
         if error_if_no_function_matches_regex and not chosen:
             raise ValueError(f"No function matched regex {func_name_regex}")
         if not chosen:
@@ -454,11 +464,7 @@ def _python(value):
     if isinstance(value, (list, tuple, set, frozenset)):
         return f"[{', '.join(_python(item) for item in value)}]"
     if isinstance(value, dict):
-        return (
-            "{"
-            + ", ".join(f"{_python(_key(key))}: {_python(item)}" for key, item in value.items())
-            + "}"
-        )
+        return "{" + ", ".join(f"{_python(_key(key))}: {_python(item)}" for key, item in value.items()) + "}"
     if hasattr(value, "_as_attr"):
         return repr(str(value))
     if hasattr(value, "name_hint"):

@@ -76,7 +76,7 @@ class _Scopes:
             self.define(node.node.var)
         for part in parts(node):
             self.visit(part)
-        buffer = node.__dict__.get("buffer")
+        buffer = getattr(node, "buffer", None)
         if buffer is not None and not isinstance(node, (BufferData, BufferRef)):
             self.use(buffer)
 

@@ -57,7 +57,7 @@ class IntImm(ConstExpr):
             raise ValueError(f"Literal value {value} is negative for unsigned integer type {dtype}")
         if dtype.type_code not in (0, 1, 6):
             raise ValueError(f"IntImm supports only int or uint type, but {dtype} was supplied.")
-        if dtype.type_code == 0 and dtype.bits < 64 and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1:
+        if dtype.type_code == 0 and 1 < dtype.bits < 64 and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1:
             raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
 
     def __hash__(self):

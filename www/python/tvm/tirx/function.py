@@ -51,7 +51,8 @@ class PrimFunc(BaseFunc):
                 params.append(TensorType(list(param.shape), param.dtype))
             else:
                 params.append(param.ty)
-        return FuncType(params, self.ret_type or TupleType([]), False)
+        pure = not any(isinstance(param, Buffer) for param in self._params)
+        return FuncType(params, self.ret_type or TupleType([]), pure)
 
     ret_ty = property(lambda self: self.ret_type)
 

@@ -162,7 +162,7 @@ class Mapping:
         if isinstance(node, SBlock):
             return self.block(node)
         made = rebuild(node, self)
-        buffer = node.__dict__.get("buffer")
+        buffer = getattr(node, "buffer", None)
         if buffer is not None:
             new = self.buffer(buffer)
             if new is not buffer:

@@ -108,10 +108,12 @@ def cast(value, dtype, span=None):
         raise TypeError("Cannot cast an expression with the void sentinel type")
     if value.dtype == dtype:
         return value
-    if value.dtype.lanes == 1 and dtype.lanes != 1:
-        from .expr import Broadcast
+    from .expr import Broadcast
 
+    if value.dtype.lanes == 1 and dtype.lanes != 1:
         return Broadcast(cast(value, dtype.with_lanes(1)), _lanes_of(dtype.lanes))
+    if isinstance(value, Broadcast):
+        return Broadcast(cast(value.value, dtype.with_lanes(1)), value.lanes)
     if isinstance(value, IntImm) and dtype.lanes == 1:
         return FloatImm(dtype, value.value) if _is_float(dtype) else _wrapped(dtype, value.value)
     if isinstance(value, FloatImm) and dtype.lanes == 1:
@@ -176,7 +178,7 @@ def _arith(node, on_ints, on_floats=None):
 def _trunc_div(x, y):
     if y == 0:
         return None
-    quotient = abs(x) // abs(y)
+    quotient = (-x if x < 0 else x) // (-y if y < 0 else y)
     return quotient if (x < 0) == (y < 0) else -quotient
 
 

@@ -28,7 +28,7 @@ def specialize(func, param_map):
                 raise ValueError("Specialize expects param to not have a BufferType annotation")
             known[param] = value if isinstance(value, Expr) else _scalar(value, param.dtype)
     mapping = Mapping(known.get, lambda buffer: aliases.get(id(buffer)))
-    given = {id(param) for param in param_map} - kept
+    given = {id(param) for param in [*param_map, *known]} - kept
     made = [mapping.buffer(param) if isinstance(param, Buffer) else param for param in params if id(param) not in given]
     body = mapping(func.body)
     if body is func.body and len(made) == len(params) and all(a is b for a, b in zip(made, params)):

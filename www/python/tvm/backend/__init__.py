@@ -1,0 +1,1 @@
+"""What is about one kind of device."""
