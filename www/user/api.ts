@@ -1,5 +1,6 @@
 /** Everything that is global in a script. */
 import { analysis } from "./analysis";
+import { arith } from "./arith";
 import { attrsKey } from "./attrs";
 import * as builders from "./build";
 import { BlockBuilder } from "./builder";
@@ -11,7 +12,7 @@ import * as matches from "./match";
 import * as mixed from "./mixed-mode";
 import { IRModule } from "./module";
 import { ExprMutator } from "./mutator";
-import { hooksOf } from "./names";
+import { hooksOf, strictNamespace } from "./names";
 import * as nodes from "./nodes";
 import * as pass from "./pass";
 import * as passes from "./passes";
@@ -19,6 +20,11 @@ import * as relaxNodes from "./relax";
 import * as relaxFunctors from "./relax-functor";
 import * as rules from "./rule";
 import { Span } from "./span";
+import * as tirNodes from "./tir";
+import { Buffer } from "./tir-buffer";
+import * as tirFunctors from "./tir-functor";
+import { operators } from "./tir-ops";
+import * as tirRegions from "./tir-region";
 import * as typeFunctors from "./type-functor";
 import * as types from "./types";
 
@@ -148,6 +154,8 @@ hooksOf(
   relaxFunctors.RelaxExprVisitor,
   relaxFunctors.RelaxExprMutator,
   relaxFunctors.DataflowMutator,
+  tirFunctors.StmtExprVisitor,
+  tirFunctors.StmtExprMutator,
 );
 
 const relay = builders.namespace({
@@ -191,13 +199,37 @@ const relax = builders.namespace({
   transform: passes.transforms.relax,
 });
 
-/** Symbolic extents and passes over tensor programs, under TVM's name. */
-const tir = {
-  transform: passes.transforms.tir,
-  Var: function Var(name: string, dtype?: string) {
-    return types.symbol(name, dtype);
-  },
+/** Makes a class that can be called without `new`, as nodes are in Python. */
+function callable<T extends object>(type: T): T {
+  return new Proxy(type, { apply: (target, _, args) => Reflect.construct(target as never, args) });
+}
+
+const tirParts: Record<string, unknown> = {
+  ...tirNodes.classes,
+  Buffer: Buffer,
+  BufferRegion: tirRegions.BufferRegion,
+  MatchBufferRegion: tirRegions.MatchBufferRegion,
+  Range: tirRegions.Range,
+  IterVar: tirRegions.IterVar,
+  PrimFunc: relaxNodes.PrimFunc,
 };
+
+/** The inside of tensor programs, and passes over them, under TVM's names; any other name is an error. */
+const tir = strictNamespace("tir", {
+  ...Object.fromEntries(
+    Object.entries(tirParts).map(([name, type]) => [name, callable(type as object)]),
+  ),
+  Stmt: tirNodes.Stmt,
+  PrimExpr: tirNodes.TirExpr,
+  ...operators,
+  StmtExprVisitor: tirFunctors.StmtExprVisitor,
+  StmtExprMutator: tirFunctors.StmtExprMutator,
+  postOrderVisit: tirFunctors.postOrderVisit,
+  preOrderVisit: tirFunctors.preOrderVisit,
+  irTransform: tirFunctors.irTransform,
+  substitute: tirFunctors.substitute,
+  transform: passes.transforms.tir,
+});
 
 export const API_OBJECTS: Record<string, unknown> = {
   ...nodeClasses,
@@ -216,5 +248,6 @@ export const API_OBJECTS: Record<string, unknown> = {
   relay,
   relax,
   tir,
+  arith: strictNamespace("arith", arith),
   BlockBuilder,
 };

@@ -1,4 +1,5 @@
 import { RELAX } from "./relax-docs.ts";
+import { TIR } from "./tir-docs.ts";
 
 /** An entry of the completion and help of *My passes*: one for each name that a script can use. */
 export interface ApiEntry {
@@ -37,7 +38,7 @@ const PASSES: readonly Row[] = [
   [
     "primFuncPass",
     "primFuncPass(options: { name, optLevel?, required?, doc? }, f: (func: PrimFunc, mod: IRModule, ctx: PassContext) => PrimFunc): Pass",
-    "A pass over each tensor program of the module. A class has transformPrimFunc.",
+    "A pass over each tensor program of the module: func.body and func.params are its inside, func.withBody(stmt) is the same with another body. A class has transformPrimFunc.",
   ],
   [
     "sequential",
@@ -493,4 +494,5 @@ export const API: ApiEntry[] = [
   ...TYPES,
   ...TOOLS,
   ...RELAX,
+  ...TIR,
 ].map(([name, signature, doc]) => ({ name, signature, doc }));

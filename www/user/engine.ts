@@ -39,7 +39,6 @@ export interface Engine {
   user_dim_text(words: Uint32Array): string;
   user_symbol(name: string, dtype: string): Uint32Array;
   user_block(dataflow: boolean, words: Uint32Array): Uint32Array;
-  user_prim_func(id: number): unknown[];
   user_builder(module: Uint32Array): number;
   user_builder_do(builder: number, what: number, words: Uint32Array): Uint32Array;
   user_analysis(what: number, words: Uint32Array): Uint32Array;
@@ -61,6 +60,12 @@ export interface Engine {
   user_instruments(): string[];
   user_instrument(call: string): void;
   user_has_pass(name: string): boolean;
+  table_forget(): void;
+  table_read(things: Uint32Array): [Uint32Array, Uint32Array, string];
+  table_write(words: Uint32Array, texts: string): Uint32Array;
+  table_tir(what: string, words: Uint32Array): number;
+  table_text(space: number, id: number): string;
+  table_arith(analyzer: number, what: string, words: Uint32Array): Uint32Array;
 }
 
 /** The objects read from one memory, by id. */

@@ -111,7 +111,7 @@ describe.skipIf(!built)("a name that is not known", () => {
       "A needs a method transformFunction",
     ],
     ["a node that cannot be made so", `new Constant(3)`, "new Constant(3) makes no node"],
-    ["a tensor program", `new PrimFunc([], null)`, "parseModule reads one"],
+    ["a tensor program", `new PrimFunc([], null)`, "a statement is needed here"],
   ])("%s", async (_, script, message) => {
     const run = await bench.run(PROGRAM, script);
     expect(run.script?.problems.map((one) => one.message).join("\n")).toContain(message);

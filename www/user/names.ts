@@ -30,6 +30,21 @@ export function checkOptions(what: string, options: unknown, known: readonly str
       throw new TypeError(`${what} has no option ${name}${didYouMean(name, known)}`);
 }
 
+/** Makes a namespace in which a name that is not known is an error. */
+export function strictNamespace<T extends object>(title: string, own: T): T {
+  return new Proxy(own, {
+    get(target, name) {
+      if (
+        typeof name !== "string" ||
+        name in target ||
+        ["then", "toJSON", "prototype"].includes(name)
+      )
+        return Reflect.get(target, name);
+      throw new TypeError(`${title} has no ${name}${didYouMean(name, Object.keys(target))}`);
+    },
+  });
+}
+
 /** Prototypes of classes of this API, whose methods are hooks. */
 const own = new WeakSet<object>([Object.prototype]);
 /** Prototypes that were checked and are in order. */

@@ -52,9 +52,10 @@ const NODES: readonly Row[] = [
   node("ExternFunc", "symbol: string", "globalSymbol", "Relax: a function that is linked in."),
   [
     "PrimFunc",
-    "class PrimFunc { params, buffers, attrs, retType, withAttr(name, value) }",
-    "A tensor program. String(func) is its text; parseModule reads one. Parameters have name, dtype and, for buffers, shape as text.",
+    "class PrimFunc { params, buffers, body, attrs, retType, withAttr(name, value), withBody(stmt) }",
+    "A tensor program. String(func) is its text; parseModule reads one, tir.PrimFunc makes one. Parameters are buffers and variables.",
   ],
+  ["PrimFunc.withBody", "withBody(stmt: Stmt): PrimFunc", "The same with another body."],
   ["PrimFunc.withAttr", "withAttr(name: string, value): PrimFunc", "The same with an attribute."],
 ];
 
@@ -71,8 +72,8 @@ const TYPES: readonly Row[] = [
   ["StringType", "new StringType(): StringType", "Relax: a string as a value."],
   [
     "tir",
-    'tir.Var(name: string, dtype = "int64"): SymbolicDim',
-    "A new symbolic extent: const n = tir.Var('n'); new TensorType([n, n.mul(2)]). It has add, sub, mul, floordiv and floormod.",
+    'tir.Var(name: string, dtype = "int64"): PrimExpr',
+    "A new variable of tensor programs, or a symbolic extent: const n = tir.Var('n'); new TensorType([n, n.mul(2)]). Nodes, visitors and passes of TIR are in tir, too.",
   ],
 ];
 

@@ -17,6 +17,8 @@ import {
   Tuple,
   type Var,
 } from "./nodes";
+import type { Stmt, Var as TirVar } from "./tir";
+import { Buffer, makePrimFunc, primFuncParts } from "./tir-buffer";
 import {
   asType,
   type Dim,
@@ -237,25 +239,22 @@ export class ExternFunc extends Expr {
   }
 }
 
-export interface PrimParam {
-  readonly name: string;
-  readonly dtype: string;
-  /** Extents as text; null for a scalar or a pointer. */
-  readonly shape: readonly string[] | null;
-}
-
-/** A tensor program. It is read from a text (`parseModule`), and its attributes can be changed. */
+/** A tensor program: a statement over buffers and variables. */
 export class PrimFunc extends Expr {
-  constructor(raw: Raw) {
-    if (!(raw instanceof Raw))
-      throw new TypeError("a tensor program is not put together here: parseModule reads one");
-    super(raw);
-  }
-  private read: unknown[] | null = null;
-  private facts(): unknown[] {
-    here(this.space);
-    this.read ??= cross().user_prim_func(this.id);
-    return this.read;
+  private parts: ReturnType<typeof primFuncParts> | null = null;
+  constructor(
+    params: readonly (TirVar | Buffer)[] | Raw,
+    body?: Stmt,
+    retType: Type | string | null = null,
+    attrs: AttrsLike = null,
+    pre?: PrimFunc,
+  ) {
+    if (params instanceof Raw) super(params);
+    else {
+      const ret = retType === null ? 0 : asType(retType).id + 1;
+      const id = makePrimFunc(params, body as Stmt, ret, attrsIdOf(attrs, null), pre);
+      super(new Raw(id, cross().user_expr(id)));
+    }
   }
   get attrs() {
     here(this.space);
@@ -263,20 +262,34 @@ export class PrimFunc extends Expr {
     return id === 0 ? null : attrsAt(id - 1);
   }
   get retType(): Type | null {
-    const id = this.facts()[0] as number;
-    return id === 0 ? null : typeAt(id - 1);
+    const id = this.read.ret;
+    return id === null ? null : typeAt(id);
   }
-  get params(): readonly PrimParam[] {
-    const params = this.facts().slice(1) as [string, string, string[] | null][];
-    return Object.freeze(params.map(([name, dtype, shape]) => ({ name, dtype, shape })));
+  /** The statement that the program runs. */
+  get body(): Stmt {
+    return this.read.body;
+  }
+  /** Buffers and variables. */
+  get params(): readonly (TirVar | Buffer)[] {
+    return this.read.params;
+  }
+  private get read() {
+    here(this.space);
+    this.parts ??= primFuncParts(this.id);
+    return this.parts;
   }
   /** Parameters that are buffers. */
-  get buffers(): readonly PrimParam[] {
-    return this.params.filter(({ shape }) => shape !== null);
+  get buffers(): readonly Buffer[] {
+    return this.params.filter((one) => one instanceof Buffer);
   }
   withAttr(name: string, value: unknown): PrimFunc {
     const attrs = attrsIdOf({ ...this.attrs, [name]: value }, null);
     return new PrimFunc(build(KIND.PrimFunc, [attrs], this));
+  }
+  /** Returns the same program with another body. */
+  withBody(body: Stmt): PrimFunc {
+    if (body === this.body) return this;
+    return new PrimFunc(this.params, body, this.retType, this.attrs, this);
   }
 }
 

@@ -242,6 +242,19 @@ describe.skipIf(!built)("samples", () => {
       expect(said(run)).toEqual(["5 variables, of which 2 are dataflow variables"]);
     });
 
+    test("short loops are unrolled", async () => {
+      const program = `@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((8, 4), "float32")):
+        for i, j in T.grid(8, 4):
+            A[i, j] = A[i, j] * T.float32(2.0)
+`;
+      const run = await bench.run(program, script("tir-unroll"), ["UnrollShort"]);
+      expect(said(run)).toEqual(["j runs 4 times", "1 loads before, 1 after"]);
+      expect(last(run)).toContain("            for j in T.unroll(4):");
+    });
+
     test("constants are found through bindings", async () => {
       const program = relaxMain(["one = R.const(1.0, 'float32')", "y = R.add(x, one)", "return y"]);
       const calls = ["FoldConstantVars", "DeadCodeElimination"];
@@ -330,7 +343,7 @@ describe.skipIf(!built)("samples", () => {
     test("each has a test here", () => {
       const inJavaScript = samples.filter(({ id }) => !id.startsWith("python"));
       const ids = inJavaScript.filter(({ dialect }) => dialect === "relax").map(({ id }) => id);
-      expect(ids).toHaveLength(8);
+      expect(ids).toHaveLength(9);
     });
   });
 });

@@ -49,11 +49,18 @@ export function symbol(name: string, dtype = "int64"): SymbolicDim {
   return dimAt(cross().user_symbol(String(name), dtype), 0) as SymbolicDim;
 }
 
+/** Makes the object for an extent that is no number; `tir.ts` gives it. */
+let dimOf = (kind: number, id: number): SymbolicDim => new SymbolicDim(kind, id);
+
+export function setDims(make: typeof dimOf): void {
+  dimOf = make;
+}
+
 /** Makes an extent from its three numbers. */
 export function dimAt(words: Uint32Array, at: number): Dim {
   const [kind = 0, low = 0, high = 0] = words.subarray(at, at + 3);
   if (kind === 1) return Any;
-  if (kind === 2 || kind === 3) return new SymbolicDim(kind, low);
+  if (kind === 2 || kind === 3) return dimOf(kind, low);
   return (high | 0) * 2 ** 32 + low;
 }
 

@@ -5,8 +5,8 @@ use super::{Js, Words, error, module_words, with};
 use crate::build::{BlockBuilder, signature};
 use crate::diag::Diagnostic;
 use crate::ir::{
-    Binding, BindingBlock, DType, Dialect, Dim, Expr, ExprId, Extents, Id, Module, PrimExpr, PrimOp, PrimParam, Store, Symbol,
-    TensorInfo, Type, TypeId, VarId,
+    Binding, BindingBlock, DType, Dialect, Dim, Expr, ExprId, Extents, Id, Module, PrimExpr, PrimOp, Store, Symbol, TensorInfo,
+    Type, TypeId, VarId,
 };
 use crate::print;
 use std::cell::RefCell;
@@ -321,35 +321,6 @@ pub fn user_block(dataflow: bool, words: &[u32]) -> Js<Vec<u32>> {
 
 fn read_binding(read: &mut Words<'_>) -> Js<Binding> {
     Ok(Binding { var: read.var()?, value: read.expr()?, cast: read.maybe(Store::type_at)? })
-}
-
-/// A tensor program: the type of its result or 0, and for each parameter its name, element type, and extents as text; null
-/// where it is no buffer.
-#[wasm_bindgen]
-pub fn user_prim_func(id: u32) -> Js<js_sys::Array> {
-    with(|lent| {
-        let id = Words::new(&lent.store, &[id]).expr()?;
-        let store = &mut lent.store;
-        let Expr::PrimFunc(func) = store.expr(id) else { return Err(error("a tensor program is needed here")) };
-        let (params, ret) = (store.prim_func(func).params.clone(), store.prim_func(func).ret);
-        let out = js_sys::Array::of1(&ret.map_or(0, |ty| index(ty) + 1).into());
-        for param in params {
-            let (dtype, shape) = match param {
-                PrimParam::Var(symbol) => (store.symbol(symbol).dtype, JsValue::NULL),
-                PrimParam::Buffer(buffer) => {
-                    let (dtype, shape) = (store.buffer(buffer).dtype, store.buffer(buffer).shape.clone());
-                    let extent = |extent: &_| {
-                        let dim = store.dim_of_prim(*extent);
-                        JsValue::from(dim_text(store, dim))
-                    };
-                    (dtype, shape.iter().map(extent).collect::<js_sys::Array>().into())
-                }
-            };
-            let name = store.str(store.prim_param_name(param));
-            out.push(&js_sys::Array::of3(&name.into(), &dtype.to_string().into(), &shape));
-        }
-        Ok(out)
-    })
 }
 
 // ---- the builder ----

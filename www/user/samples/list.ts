@@ -60,6 +60,7 @@ export const samples: readonly Sample[] = [
     title: "Relax builder: two convolutions",
     dialect: "relax",
   },
+  { id: "tir-unroll", title: "TIR mutator: unroll short loops", dialect: "relax" },
   { id: "python-visitor", title: "Python: a visitor counts operators", dialect: "relax" },
   { id: "python-mutator", title: "Python: a mutator, tried at once", dialect: "relax" },
   { id: "python-fuse-two-conv", title: "Python: fuse two convolutions", dialect: "relax" },

@@ -9,12 +9,14 @@ mod ask;
 mod programs;
 mod read;
 mod schedule;
+mod tir;
 mod write;
 
 pub use arith::*;
 pub use ask::*;
 pub use programs::*;
 pub use schedule::*;
+pub use tir::*;
 
 use super::{Js, MAX_NODES, Words, error, with};
 use crate::ir::{Dialect, Id, Store};
