@@ -72,6 +72,7 @@ pub fn parse_trace(text: &str) -> Result<Vec<Instruction>, Vec<Diagnostic>> {
     }
     let mut instructions = Vec::new();
     let mut errors = Vec::new();
+    let mut functions: Vec<(String, String)> = Vec::new();
     let mut todo: Vec<_> = tree.stmts(tree.top).to_vec();
     todo.reverse();
     while let Some(stmt) = todo.pop() {
@@ -81,6 +82,12 @@ pub fn parse_trace(text: &str) -> Result<Vec<Instruction>, Vec<Diagnostic>> {
             // Documentation and imports do nothing.
             StmtKind::Expr(value) if matches!(tree.expr(value), Expr::Str) => continue,
             StmtKind::Import { .. } | StmtKind::Pass => continue,
+            // What an intrinsic computes, or how; `register` takes its text.
+            StmtKind::Def(def) if !tree.items(tree.def(def).decorators).is_empty() => {
+                let def = tree.def(def);
+                functions.push((tree.text(def.name).to_owned(), dedented(text, def.span)));
+                continue;
+            }
             // `def apply_trace(sch):`, as TVM prints a trace.
             StmtKind::Def(def) => {
                 todo.extend(tree.stmts(tree.def(def).body).iter().rev());
@@ -108,7 +115,13 @@ pub fn parse_trace(text: &str) -> Result<Vec<Instruction>, Vec<Diagnostic>> {
         match (targets, method) {
             (_, Some((name, _))) if name == "Schedule" => {}
             (Some(outs), Some((name, args))) => {
-                let args = arguments(&tree, tree.args(args), 0);
+                let mut args = arguments(&tree, tree.args(args), 0);
+                for (_, arg) in args.iter_mut().filter(|_| name == "register") {
+                    let NodeKind::Name(of) = &arg.kind else { continue };
+                    if let Some((_, text)) = functions.iter().find(|(known, _)| known == of) {
+                        arg.kind = NodeKind::Str(text.clone());
+                    }
+                }
                 instructions.push(Instruction { outs, name, pick, args, span: stmt.span });
             }
             _ => {
@@ -117,6 +130,14 @@ pub fn parse_trace(text: &str) -> Result<Vec<Instruction>, Vec<Diagnostic>> {
         }
     }
     if errors.is_empty() { Ok(instructions) } else { Err(errors) }
+}
+
+/// The text of a definition as it is written at the margin.
+fn dedented(text: &str, span: Span) -> String {
+    let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+    let lines = text[start..span.end as usize].lines();
+    let margin = lines.clone().next().map_or(0, |line| line.len() - line.trim_start().len());
+    lines.map(|line| format!("{}\n", line.get(margin..).unwrap_or_default())).collect()
 }
 
 /// Returns the names that a result is given: `a`, `a, b`, `[a, b]`, `l3,`.

@@ -204,8 +204,10 @@ impl State<'_> {
         for (value, indices) in stores {
             worth_it(self.store, value, &indices, least, &mut parts);
         }
-        if parts.is_empty() {
-            return refuse("InternalError: Check failed: An empty SeqStmt is prohibited");
+        match parts.len() {
+            0 => return refuse("InternalError: Check failed: An empty SeqStmt is prohibited"),
+            1 => return refuse("InternalError: Check failed: A SeqStmt of length 1 is prohibited"),
+            _ => {}
         }
         let mut heads: Vec<For> = Vec::new();
         for node in 0..tree.nodes.len() {

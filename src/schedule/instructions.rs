@@ -275,6 +275,11 @@ impl Call<'_> {
                 let found = state.partitioned_tile(self.loop_at(0, "loop")?, sizes, place, factor)?;
                 Ok(found.into_iter().map(Value::Int).collect())
             }
+            "register" => {
+                let [name, desc, imp] = [(0, "name"), (1, "desc"), (2, "impl")].map(|(place, name)| self.text(place, name));
+                state.register(name?, desc?, imp?, self.int(3, "override", Some(0))? != 0)?;
+                none
+            }
             // What is looked up stands in the text, and a copy is this schedule.
             "get" | "copy" | "seed" | "fork_seed" => none,
             "reorder_block_iter_var" => {

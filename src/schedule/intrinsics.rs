@@ -212,7 +212,38 @@ fn functions(store: &mut Store, text: &str) -> Option<Intrinsic> {
     Some(Intrinsic { desc: get("desc")?, imp: get("impl")? })
 }
 
+/// The one function of a text.
+fn function(store: &mut Store, text: &str) -> Outcome<crate::ir::PrimFunc> {
+    let parsed = parse_script_in(store, text, &[]);
+    if let Some(found) = parsed.diagnostics.iter().find(|found| found.is_error()) {
+        return refuse(format!("ValueError: the function of an intrinsic cannot be read: {}", found.message));
+    }
+    // One without a module around it is an expression.
+    let only = parsed.program.module.functions().first().map(|(_, func)| *func);
+    match only.or(parsed.program.expr).map(|func| store.expr(func)) {
+        Some(Expr::PrimFunc(func)) => Ok(store.prim_func(func).clone()),
+        _ => refuse("TypeError: what an intrinsic computes and how it does it are tensor programs"),
+    }
+}
+
 impl State<'_> {
+    /// Registers an intrinsic of the trace's own, as `TensorIntrin.register` does: the texts of its functions.
+    pub(super) fn register(&mut self, name: &str, desc: &str, imp: &str, overrides: bool) -> Outcome<()> {
+        let known = self.intrinsics.iter().position(|(known, _)| known == name);
+        if !overrides && (known.is_some() || intrinsic_names().any(|known| known == name)) {
+            return refuse(format!("ValueError: TensorIntrin '{name}' has already been registered"));
+        }
+        let made = Intrinsic { desc: function(self.store, desc)?, imp: function(self.store, imp)? };
+        if made.desc.params.len() != made.imp.params.len() {
+            return refuse(
+                "ValueError: The number of parameters of the description and the implementation of the tensor intrinsic doesn't match.",
+            );
+        }
+        known.into_iter().for_each(|at| drop(self.intrinsics.remove(at)));
+        self.intrinsics.push((name.to_owned(), made));
+        Ok(())
+    }
+
     /// The intrinsic of a name.
     pub(super) fn intrinsic(&mut self, name: &str) -> Outcome<Intrinsic> {
         if let Some(known) = self.intrinsics.iter().find(|(known, _)| known == name) {

@@ -5,10 +5,10 @@ use super::loops::also;
 use super::state::{BlockRef, LoopRef, State, put};
 use super::{Outcome, refuse};
 use crate::ir::{Block, For, Id, IterKind, PrimExpr, PrimId, PrimOp, Region, Stmt, Store, Symbol};
-use crate::tir::{Rewriting, binary, substitute_stmt};
+use crate::tir::{Rewriting, substitute_stmt};
 
-/// What of a condition is not about loops that are left out; nothing where it is no conjunction of `<`.
-fn remade(store: &mut Store, predicate: Option<PrimId>, left_out: &[Id<Symbol>]) -> Outcome<Option<PrimId>> {
+/// What of a condition is not about loops that are left out; of `a < b` only `a` is looked at.
+fn remade(store: &mut Store, predicate: Option<PrimId>, left_out: &[Id<Symbol>]) -> Option<PrimId> {
     let mut new = None;
     let mut rest = predicate;
     while let Some(cond) = rest {
@@ -16,16 +16,16 @@ fn remade(store: &mut Store, predicate: Option<PrimId>, left_out: &[Id<Symbol>])
             PrimExpr::Binary { op: PrimOp::And, a, b } => (b, Some(a)),
             _ => (cond, None),
         };
-        let PrimExpr::Binary { op: PrimOp::Lt, a, b } = *store.prim_of_id(part) else {
-            return refuse("InternalError: Unexpected predicate for reduction block");
+        let tested = match *store.prim_of_id(part) {
+            PrimExpr::Binary { op: PrimOp::Lt, a, .. } => a,
+            _ => part,
         };
-        if !uses_any(store, a, left_out) {
-            let kept = binary(store, PrimOp::Lt, a, b);
-            new = also(store, new, kept);
+        if !uses_any(store, tested, left_out) {
+            new = also(store, new, part);
         }
         rest = others;
     }
-    Ok(new)
+    new
 }
 
 impl State<'_> {
@@ -79,7 +79,7 @@ impl State<'_> {
             let used = iters.iter().any(|iter| iter.value.is_some_and(|value| uses_any(self.store, value, &[var])));
             if used { chosen.push(at) } else { left_out.push(var) }
         }
-        let predicate = remade(self.store, data.predicate, &left_out)?;
+        let predicate = remade(self.store, data.predicate, &left_out);
         let init_name = self.store.name(&format!("{name}_init"));
         let block = Block {
             name: init_name,
@@ -119,7 +119,8 @@ impl State<'_> {
         self.replace(target, both, &[], &made)?;
         // There are blocks in it where the reduction has been blockized.
         let Some(&outer) = made.first() else { return refuse("InternalError: the beginning of a reduction is no block") };
-        self.renew_scope_of(outer, false)?;
+        // What is known of the scope itself stays, as in TVM.
+        self.renew_inside_of_scope(outer)?;
         Ok(self.block_ref(outer))
     }
 }

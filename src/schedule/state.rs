@@ -128,6 +128,7 @@ pub struct Saved {
     flags: FxHashMap<(usize, Id<Block>), Flags>,
     learned: Vec<usize>,
     blocks: Vec<(usize, Id<Block>)>,
+    intrinsics: Vec<(String, super::tensorize::Intrinsic)>,
 }
 
 impl<'s> State<'s> {
@@ -216,12 +217,14 @@ impl<'s> State<'s> {
             flags: self.flags.clone(),
             learned: self.learned.clone(),
             blocks: self.blocks.clone(),
+            intrinsics: self.intrinsics.clone(),
         }
     }
 
     /// Goes back to what was there.
     pub fn go_back(&mut self, saved: &Saved) {
-        let Saved { funcs, at, working_on, flags, learned, blocks } = saved.clone();
+        let Saved { funcs, at, working_on, flags, learned, blocks, intrinsics } = saved.clone();
+        self.intrinsics = intrinsics;
         (self.funcs, self.at, self.working_on, self.blocks) = (funcs, at, working_on, blocks);
         (self.flags, self.learned) = (flags, learned);
     }

@@ -181,3 +181,69 @@ fn what_tvm_refuses_is_refused_and_what_came_before_stands() {
         assert!(text.contains("annotations={\"key\": 1}"), "{text}");
     }
 }
+
+/// Registers `twice`, which doubles four numbers by a call.
+const TWICE: &str = r#"
+@T.prim_func(s_tir=True)
+def desc(A: T.Buffer((4,), "float32", offset_factor=1), B: T.Buffer((4,), "float32", offset_factor=1)):
+    with T.sblock("root"):
+        T.reads(A[0:4])
+        T.writes(B[0:4])
+        for i in range(4):
+            with T.sblock("twice"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] * T.float32(2.0)
+
+@T.prim_func(s_tir=True)
+def impl(A: T.Buffer((4,), "float32", offset_factor=1), B: T.Buffer((4,), "float32", offset_factor=1)):
+    with T.sblock("root"):
+        T.reads(A[0:4])
+        T.writes(B[0:4])
+        T.call_extern("int32", "twice", T.address_of(A[0]), T.address_of(B[0]))
+
+tvm.s_tir.TensorIntrin.register("twice", desc, impl)
+b = sch.get_sblock("B")
+l = sch.get_loops(b)
+"#;
+
+#[test]
+fn an_intrinsic_that_the_trace_registers_takes_the_place_of_what_it_computes() {
+    let store = &mut Store::new();
+    let program = crate::parse::parse(
+        store,
+        r#"
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((6, 4), "float32"), B: T.Buffer((6, 4), "float32")):
+        for i, j in T.grid(6, 4):
+            with T.sblock("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj] * T.float32(2.0)
+"#,
+    );
+    let mut run = |last: &str| {
+        let trace = parse_trace(&format!("{TWICE}{last}\n")).expect("a trace");
+        let mut state = State::new(store, &program.program.module);
+        let result = apply_trace(&mut state, &trace).map_err(|failure| failure.message);
+        let module = state.module();
+        result.map(|()| print::module(store, &module, &PrintOptions::default()))
+    };
+    let text = run("sch.tensorize(l[-1], 'twice')").expect("it fits");
+    let wanted = r#"        for i in range(6):
+            with T.sblock("B_o"):
+                vi_o = T.axis.spatial(6, i)
+                vj_o = T.axis.spatial(1, 0)
+                T.reads(A[vi_o, 0:4])
+                T.writes(B[vi_o, 0:4])
+                A_1 = T.match_buffer(A[vi_o, 0:4], (4,), offset_factor=1)
+                B_1 = T.match_buffer(B[vi_o, 0:4], (4,), offset_factor=1)
+                T.call_extern("int32", "twice", T.address_of(A_1[0]), T.address_of(B_1[0]))"#;
+    assert!(text.trim_end().ends_with(wanted), "{text}");
+    let refused = run("sch.tensorize(l[0], 'twice')").expect_err("it computes 24 numbers");
+    assert_eq!(refused, "ScheduleError: The stmt doesn't match the tensor intrin.");
+    let twice = run("tvm.s_tir.TensorIntrin.register('twice', desc, impl)").expect_err("there is one");
+    assert_eq!(twice, "ValueError: TensorIntrin 'twice' has already been registered");
+}

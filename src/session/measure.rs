@@ -1,10 +1,10 @@
 //! Runs tensor programs on made-up inputs: counts their work, and compares their results with another version's.
 
 use super::{Nest, Session, seeded_args};
+use crate::check::compare::{Agreement, Spot, Tolerance, compare};
 use crate::diag::Diagnostic;
 use crate::eval::{self, CacheShape, Cost, EvalOptions, Value};
-use crate::ir::{DTypeCode, Expr, ExprId, Tensor};
-use crate::ops::kernel::read;
+use crate::ir::{Expr, ExprId, Store};
 use crate::pass::trace::Version;
 
 /// The most steps of a run: the user waits for the measurement. A node's fuel is twenty steps.
@@ -48,7 +48,7 @@ impl Session {
             Ok((value, cost)) => {
                 measure.cost = Some(cost);
                 match self.run_counted(other, function, seed, cache) {
-                    Ok((before, _)) => measure.difference = difference(&before, &value),
+                    Ok((before, _)) => measure.difference = difference(&self.store, &before, &value),
                     Err(why) => measure.problem = format!("before it cannot be run: {why}"),
                 }
             }
@@ -106,38 +106,10 @@ pub fn widths(nest: &Nest) -> (i64, i64) {
 }
 
 /// Returns the first difference of two results; empty if there is none. Another order of additions makes no difference.
-fn difference(before: &Value, after: &Value) -> String {
-    let (Value::Tuple(left), Value::Tuple(right)) = (before, after) else { return String::new() };
-    let (left, right) = (left.items(), right.items());
-    if left.len() != right.len() {
-        return format!("{} buffers are written before, {} after", left.len(), right.len());
+fn difference(store: &Store, before: &Value, after: &Value) -> String {
+    match compare(store, before, after, Tolerance::Type) {
+        Agreement::Equal | Agreement::Within(_) => String::new(),
+        Agreement::Differs(Spot { place, before, after }) => format!("{place}: {before} before, {after} after"),
+        Agreement::Incomparable(why) => why.to_owned(),
     }
-    let pairs = left.iter().zip(right).enumerate();
-    let found = pairs.filter_map(|(at, (left, right))| match (left, right) {
-        (Value::Tensor(left), Value::Tensor(right)) => tensors(at, left, right),
-        _ => None,
-    });
-    found.into_iter().next().unwrap_or_default()
-}
-
-fn tensors(at: usize, left: &Tensor, right: &Tensor) -> Option<String> {
-    let (x, y) = (read::<f64>(left).ok()?, read::<f64>(right).ok()?);
-    if x.len() != y.len() {
-        return Some(format!("result {at} has {} elements before, {} after", x.len(), y.len()));
-    }
-    let tolerance = match (left.dtype.code, left.dtype.bits) {
-        _ if !left.dtype.is_float() => 0.0,
-        (DTypeCode::Float, 64) => 1e-9,
-        (DTypeCode::Float, 32) => 1e-4,
-        _ => 2e-2,
-    };
-    let near = |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance * (1.0 + x.abs().max(y.abs()));
-    let first = x.iter().zip(&y).position(|(x, y)| !near(*x, *y))?;
-    let mut place = Vec::new();
-    let mut rest = first as i64;
-    for extent in left.shape.iter().rev() {
-        place.insert(0, (rest % extent.max(&1)).to_string());
-        rest /= extent.max(&1);
-    }
-    Some(format!("result {at}, element [{}]: {} before, {} after", place.join(", "), x[first], y[first]))
 }

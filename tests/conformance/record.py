@@ -15,6 +15,7 @@ of times, and seldom where it changes nothing.
 """
 
 import collections
+import importlib
 import json
 import os
 import pathlib
@@ -95,6 +96,9 @@ class Recorder:
         self.kind, self.worker = kind, cross.Worker(None, [], [])
         self.counts, self.same = collections.Counter(), collections.Counter()
         tvm = self.worker.tvm
+        if kind == "units":
+            # Registers all intrinsics; that takes seconds, which the processes of the programs need not spend again.
+            importlib.import_module("tvm.s_tir.tensor_intrin.metal")
         self.space = {"tirx": tvm.tirx.transform, "s_tir": tvm.s_tir.transform, "tvm": tvm}
 
     def wants(self, name, changed):
@@ -205,8 +209,6 @@ class Recorder:
                 line.add(before, None if made.error else after, trace, made.error, trace=True)
 
     def units(self, rng, line):
-        import tvm.s_tir.tensor_intrin.metal  # noqa: F401, PLC0415
-
         source, lines = units.make(rng)
         before = self.read(line, source)
         if before is None:

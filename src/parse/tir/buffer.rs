@@ -91,7 +91,8 @@ impl Reader<'_, '_, '_> {
             }
             (None, None) if factor != 0 => {
                 // An offset that is only said to be a multiple of a number becomes a new variable.
-                let symbol = self.new_symbol("elem_offset", DType::I32);
+                let dtype = shape.first().map_or(DType::I32, |extent| self.store.prim_dtype(*extent));
+                let symbol = self.new_symbol("elem_offset", dtype);
                 Some(self.store.prim(PrimExpr::Var(symbol)))
             }
             (None, None) => None,

@@ -24,7 +24,9 @@ pub static SPEC: PassSpec = PassSpec {
     config: &[],
     summary: "Applies the instructions of a schedule.",
     doc: "Each instruction that changes the program is a step of its own and one rewrite, so that the schedule can be stepped through. One that TVM \
-refuses fails the pass, with TVM's reason and its line; in a schedule of TVM those before it stand.",
+refuses fails the pass, with TVM's reason and its line; in a schedule of TVM those before it stand.\n\n\
+`tensorize` takes the intrinsics that TVM registers, by their names, and those of the trace: two functions, `desc` and `impl`, under \
+`@T.prim_func` and `TensorIntrin.register(\"name\", desc, impl)` in front of the instructions.",
     example_before: "\
 # Schedule(trace=\"b0 = sch.get_sblock('B')\\ni, = sch.get_loops(b0)\\ni0, i1 = sch.split(i, [None, 4])\\nsch.vectorize(i1)\")
 @I.ir_module

@@ -101,7 +101,7 @@ _TABLE = {
 
 _LISTS = {
     "get_loops", "get_child_blocks", "get_producers", "get_consumers", "get_output_blocks", "split", "loop_partition",
-    "sample_perfect_tile", "sample_partitioned_tile",
+    "sample_perfect_tile", "sample_partitioned_tile", "cache_inplace", "cache_index",
 }  # fmt: skip
 """Methods that give a list, also of one."""
 

@@ -313,6 +313,56 @@ class Schedule(Object):
         return self._do("annotate_buffer_access", None, block=self._block(block), buffer_index=buffer_index, buf_type=buf_type,
                         gen_new_ranges=gen_new_ranges)  # fmt: skip
 
+    def tensorize(self, block_or_loop, tensor_intrin, preserve_unit_iters=True):
+        """Does what a loop or block does by an intrinsic."""
+        from .. import TensorIntrin
+
+        known = TensorIntrin.get(tensor_intrin, True)
+        if known is not None:
+            desc, impl = known.desc.script(), known.impl.script()
+            line = f"sch.register({tensor_intrin!r}, {desc!r}, {impl!r}, override=True)"
+            self._state, _, _ = _engine.call("table_instruct", self._state, line, "_")
+        return self._do("tensorize", None, block_or_loop=block_or_loop, tensor_intrin=tensor_intrin,
+                        preserve_unit_iters=preserve_unit_iters)  # fmt: skip
+
+    def read_at(self, loop, block, read_buffer_index, storage_scope):
+        """Copies in a loop what its body reads."""
+        return self._do("read_at", SBlockRV, loop=loop, block=self._block(block), read_buffer_index=read_buffer_index,
+                        storage_scope=storage_scope)  # fmt: skip
+
+    def write_at(self, loop, block, write_buffer_index, storage_scope):
+        """Copies in a loop what its body writes."""
+        return self._do("write_at", SBlockRV, loop=loop, block=self._block(block), write_buffer_index=write_buffer_index,
+                        storage_scope=storage_scope)  # fmt: skip
+
+    def cache_inplace(self, block, read_buffer_index, storage_scope):
+        """Works on a copy of a buffer that is read and written."""
+        index = self._buffer_index(block, read_buffer_index, True)
+        return self._do("cache_inplace", SBlockRV, block=self._block(block), read_buffer_index=index,
+                        storage_scope=storage_scope)  # fmt: skip
+
+    def cache_index(self, block, storage_scope, cse_thresh=0):
+        """Computes parts of indices before."""
+        return self._do("cache_index", SBlockRV, block=self._block(block), storage_scope=storage_scope,
+                        cse_thresh=cse_thresh)  # fmt: skip
+
+    def decompose_padding(self, block, loop):
+        """Makes of a padding one block that fills and one that copies."""
+        return self._do("decompose_padding", SBlockRV, block=self._block(block), loop=loop)
+
+    def can_decompose_padding(self, block, loop):
+        """True if decompose_padding would be done."""
+        try:
+            self.copy().decompose_padding(block, loop)
+        except (ScheduleError, ValueError, TypeError, IndexError):
+            return False
+        return True
+
+    def unsafe_hide_buffer_access(self, block, buf_type, buf_index_array):
+        """Hides that a block reads or writes buffers."""
+        return self._do("unsafe_hide_buffer_access", None, block=self._block(block), buf_type=buf_type,
+                        buf_index_array=list(buf_index_array))  # fmt: skip
+
     def rfactor(self, loop, factor_axis):
         """Makes two reductions of one."""
         return self._do("rfactor", SBlockRV, loop=loop, factor_axis=factor_axis)
