@@ -65,6 +65,11 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     Ok(new)
 }
 
+/// A function in which every definition has a variable of its own.
+pub(super) fn convert(store: &mut Store, func: ExprId) -> ExprId {
+    converted(store, func, &mut Defined::default())
+}
+
 fn converted(store: &mut Store, func: ExprId, defined: &mut Defined) -> ExprId {
     with_func(store, "definition renamed", func, |store, old| {
         defined.threads.clear();

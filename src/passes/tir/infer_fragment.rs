@@ -54,6 +54,21 @@ struct Fragment {
     layout: String,
 }
 
+/// The numbers of elements of fragments: of operands and of the result, by their shape.
+pub(super) fn sizes(store: &Store, body: StmtId) -> FxHashMap<Id<Buffer>, i64> {
+    let found = fragments(store, body).unwrap_or_default();
+    let size = |(buffer, fragment): (Id<Buffer>, Fragment)| {
+        let [m, n, k] = fragment.shape;
+        let size = match store.str(store.buffer(buffer).scope) {
+            "wmma.matrix_a" => m * k,
+            "wmma.matrix_b" => n * k,
+            _ => m * n,
+        };
+        (buffer, size)
+    };
+    found.into_iter().map(size).collect()
+}
+
 /// Returns the fragments that intrinsics of a body load, store and fill, checked against those that multiply them.
 fn fragments(store: &Store, body: StmtId) -> Result<FxHashMap<Id<Buffer>, Fragment>, String> {
     let mut calls: Vec<(String, Vec<PrimId>)> = Vec::new();

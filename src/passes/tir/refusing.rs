@@ -9,8 +9,6 @@ use crate::pass::PassError;
 pub(super) enum Refusal {
     /// TVM lowers this construct, and passlab does not yet.
     Missing(&'static str),
-    /// TVM refuses it, too.
-    Wrong(&'static str),
 }
 
 /// Returns the function as it is, unless `ask` refuses one of its statements; `ask` gets the loops around.
@@ -26,7 +24,6 @@ pub(super) fn refuse(
     let span = store.source_span(store.stmt_node(stmt));
     let found = match refusal {
         Refusal::Missing(what) => Diagnostic::error("pass-incomplete", format!("{pass} cannot lower yet: {what}"), span),
-        Refusal::Wrong(message) => Diagnostic::error("tir-annotation", message, span),
     };
     Err(vec![found])
 }
