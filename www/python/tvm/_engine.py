@@ -14,7 +14,7 @@ from pyodide.ffi import JsException, create_proxy, to_js
 from . import error as _error
 
 
-class EngineError(_error.TVMError):
+class EngineError(_error.InternalError):
     """A message of the engine."""
 
 
@@ -32,7 +32,8 @@ def _raise(exc):
 
 
 def _give(value):
-    if isinstance(value, array):
+    # A view of the bytes: a proxy would be asked for each of them.
+    if isinstance(value, (array, bytes, bytearray)):
         return to_js(value)
     if isinstance(value, (list, tuple, dict)):
         return to_js(value, dict_converter=_js_object)

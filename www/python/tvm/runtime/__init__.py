@@ -77,12 +77,7 @@ def save_param_dict(params):
     """Parameters as bytes."""
     import pickle
 
-    return pickle.dumps(
-        {
-            name: (value.numpy().tolist(), str(value.dtype), value.shape)
-            for name, value in params.items()
-        }
-    )
+    return pickle.dumps({name: (value.numpy().tolist(), str(value.dtype), value.shape) for name, value in params.items()})
 
 
 def load_param_dict(data):

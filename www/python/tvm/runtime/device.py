@@ -28,9 +28,7 @@ class Device(Object):
         self.device_id = device_id
         self.index = device_id
 
-    type = property(
-        lambda self: next(name for name, number in self.NAMES.items() if number == self.device_type)
-    )
+    type = property(lambda self: next(name for name, number in self.NAMES.items() if number == self.device_type))
     exist = property(lambda self: self.device_type == 1)
 
     def sync(self, stream=None):
@@ -74,9 +72,7 @@ def _maker(name):
     return make
 
 
-cpu, cuda, opencl, vulkan, metal = (
-    _maker(name) for name in ("cpu", "cuda", "opencl", "vulkan", "metal")
-)
+cpu, cuda, opencl, vulkan, metal = (_maker(name) for name in ("cpu", "cuda", "opencl", "vulkan", "metal"))
 vpi, rocm, ext_dev, hexagon = (_maker(name) for name in ("vpi", "rocm", "ext_dev", "hexagon"))
 
 

@@ -13,6 +13,7 @@ class Tensor(Object):
 
     def __init__(self, array, device=None, engine=None, dtype=None):
         self._array = array
+        self._bytes = None
         self._engine = engine
         self._own_dtype = dtype
         self.device = device or Device(1, 0)
@@ -22,14 +23,21 @@ class Tensor(Object):
         """The tensor of a constant."""
         return Tensor(None, None, number)
 
-    def _facts(self):
-        if self._array is None:
+    def _raw(self):
+        """Element type, extents and bytes of a tensor that is no array yet: one of millions of elements is mostly handed on."""
+        if self._bytes is None:
             dtype, shape, data = _engine.call("user_constant", self._engine)
             if data is None:
                 raise ValueError("the value of this constant is not known")
-            shape = tuple(int(extent) for extent in shape)
-            self._array = np._of_bytes(bytes(data), shape, dtype)
+            self._bytes = dtype, tuple(int(extent) for extent in shape), bytes(data)
+        return self._bytes
+
+    def _facts(self):
+        if self._array is None:
+            dtype, shape, data = self._raw()
+            self._array = np._of_bytes(data, shape, dtype)
             self._own_dtype = DataType(dtype)
+            self._bytes = None
         return self._array
 
     def numpy(self):
@@ -42,7 +50,7 @@ class Tensor(Object):
 
     def tobytes(self):
         """The elements, little endian."""
-        return self._facts().tobytes()
+        return self._raw()[2] if self._array is None else self._array.tobytes()
 
     def __array__(self, dtype=None, copy=None):
         return self.numpy()
@@ -50,13 +58,14 @@ class Tensor(Object):
     @property
     def shape(self):
         """Extents."""
-        return tuple(self._facts().shape)
+        return self._raw()[1] if self._array is None else tuple(self._array.shape)
 
     @property
     def dtype(self):
         """The type of the elements."""
-        array = self._facts()
-        return self._own_dtype or DataType(str(array.dtype))
+        if self._own_dtype is None:
+            self._own_dtype = DataType(self._raw()[0] if self._array is None else str(self._array.dtype))
+        return self._own_dtype
 
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: self._facts().size)
@@ -66,9 +75,7 @@ class Tensor(Object):
         """Takes other elements."""
         source = source.numpy() if isinstance(source, Tensor) else np.asarray(source)
         if tuple(source.shape) != self.shape:
-            raise ValueError(
-                f"array shape do not match the shape of Tensor {source.shape} vs {self.shape}"
-            )
+            raise ValueError(f"array shape do not match the shape of Tensor {source.shape} vs {self.shape}")
         self._array = source.astype(str(self.dtype))
         return self
 

@@ -35,15 +35,11 @@ class Module(Object):
 
     def time_evaluator(self, *args, **kwargs):
         """There is no clock worth asking: programs are evaluated, not compiled."""
-        raise NotImplementedError(
-            "programs are evaluated here, not compiled: their time says nothing"
-        )
+        raise NotImplementedError("programs are evaluated here, not compiled: their time says nothing")
 
     def export_library(self, *args, **kwargs):
         """There are no files of machine code here."""
-        raise NotImplementedError(
-            "there are no files of machine code here: programs are evaluated, not compiled"
-        )
+        raise NotImplementedError("there are no files of machine code here: programs are evaluated, not compiled")
 
     def inspect_source(self, fmt=""):
         """There is no code of a device here."""

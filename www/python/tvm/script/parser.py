@@ -96,6 +96,9 @@ def _words(text):
         return []
 
 
+_SCALAR_FUNCTIONS = ("tvm.tirx.expr", "tvm.tirx.op", "tvm.tirx.intrin")
+
+
 class _Fold(ast.NodeTransformer):
     """Computes what only Python knows, such as `len(shape)` or `getattr(T, dtype)`, before the text is read."""
 
@@ -175,7 +178,12 @@ class _Fold(ast.NodeTransformer):
                 self.changed = True
                 return self.visit(node.args[0])
         if isinstance(node.func, ast.Name) and node.func.id not in self.bound:
-            known = getattr(self.names.get(node.func.id), "__qualname__", "")
+            value = self.names.get(node.func.id)
+            if callable(value) and getattr(value, "__module__", "") in _SCALAR_FUNCTIONS:
+                self.changed = True
+                node.func = ast.Attribute(ast.Name("T", ast.Load()), value.__name__, ast.Load())
+                return self.generic_visit(node)
+            known = getattr(value, "__qualname__", "")
             if known.startswith("relax.op."):
                 self.changed = True
                 callee = ast.Name("R", ast.Load())
@@ -295,27 +303,36 @@ def read(text, names, origin=None, infer=True):
     errors = [item for item in found if item[0] == "error"]
     if errors:
         _, message, start, end, notes = errors[0]
-        raise DiagnosticError(_rendered(source, message, int(start), notes, origin))
+        raise DiagnosticError(_rendered(source, message, int(start), int(end), notes, origin))
     if expr:
         return get(EXPR, expr - 1)
     return IRModule._of_words(module)
 
 
-def _rendered(text, message, start, notes, origin):
+def _rendered(text, message, start, end, notes, origin):
+    """A message with its place and the line underlined, as TVM renders it."""
     if start < 0:
-        return message
-    before = text.encode()[:start].decode(errors="replace")
+        return f"error: {message}"
+    data = text.encode()
+    before = data[:start].decode(errors="replace")
     line = before.count("\n")
     column = len(before) - (before.rfind("\n") + 1)
     shown = text.split("\n")[line]
-    where = f"{origin[0]}:{origin[1] + line}:{column + 1}" if origin else f"line {line + 1}:{column + 1}"
-    note = f"\n{notes}" if notes else ""
-    return f"error: {message}\n --> {where}\n{shown}\n{' ' * column}^{note}"
+    length = len(data[start:end].decode(errors="replace").split("\n")[0]) if end > start else 1
+    name, first, indent = origin or ("<str>", 1, 0)
+    number = str(first + line)
+    edge, pad = " " * len(number), " " * indent
+    rows = [f"error: {message}", f" --> {name}:{number}:{indent + column + 1}", f" {edge} |  ", f" {number} |  {pad}{shown}"]
+    rows.append(f" {edge} |  {pad}{' ' * column}{'^' * max(length, 1)}")
+    return "\n".join([*rows, notes] if notes else rows)
 
 
 def _source(thing):
     lines, first = inspect.getsourcelines(thing)
-    return textwrap.dedent("".join(lines)), (inspect.getsourcefile(thing), first)
+    text = "".join(lines)
+    plain = textwrap.dedent(text)
+    indent = len(text.split("\n")[0]) - len(plain.split("\n")[0])
+    return plain, (inspect.getsourcefile(thing), first, indent)
 
 
 def names_around(depth):

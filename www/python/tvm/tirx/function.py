@@ -44,14 +44,17 @@ class PrimFunc(BaseFunc):
     @property
     def ty(self):
         """The type of the function."""
+        from ..s_tir.analysis import is_pure_function
+        from .op import cast
+
         self.body  # noqa: B018
         params = []
         for param in self._params:
             if isinstance(param, Buffer):
-                params.append(TensorType(list(param.shape), param.dtype))
+                params.append(TensorType([cast(extent, "int64") for extent in param.shape], param.dtype))
             else:
                 params.append(param.ty)
-        pure = not any(isinstance(param, Buffer) for param in self._params)
+        pure = is_pure_function(self)
         return FuncType(params, self.ret_type or TupleType([]), pure)
 
     ret_ty = property(lambda self: self.ret_type)

@@ -1,5 +1,8 @@
 """A program with random values for its parameters."""
 
+import math
+import random
+
 import numpy as np
 
 from ..._values import DataType
@@ -9,29 +12,36 @@ from ...runtime.tensor import Tensor
 from ..transform import InferType
 
 
+def _noise(count, seed):
+    """Bytes of so many numbers of 32 bits: random signs and digits behind one exponent, all at once."""
+    digits = int.from_bytes(random.Random(seed).randbytes(4 * count), "little")
+    mask, exponent = (int.from_bytes(word * count, "little") for word in (b"\xff\xff\x7f\x80", b"\x00\x00\x00\x3d"))
+    return (digits & mask | exponent).to_bytes(4 * count, "little")
+
+
 class Weights(Tensor):
     """A tensor whose elements are made when they are asked for: networks have millions of them."""
 
     def __init__(self, name, shape, dtype, seed):
-        self._array = self._engine = None
-        self._own_dtype = DataType(dtype)
-        self.device = Device(1, 0)
+        super().__init__(None, Device(1, 0), None, DataType(dtype))
         self._name, self._shape, self._seed = name, tuple(shape), seed
 
     shape = property(lambda self: self._shape)
-    dtype = property(lambda self: self._own_dtype)
 
-    def _facts(self):
-        if self._array is None:
-            dtype = str(self._own_dtype)
+    def _raw(self):
+        if self._bytes is None:
+            dtype, count = str(self._own_dtype), math.prod(self._shape)
             if self._name.endswith(("gamma", "moving_var")):
-                self._array = np.ones(self._shape, dtype)
+                data = np.ones(1, dtype).tobytes() * count
             elif self._name.endswith(("beta", "bias", "moving_mean")):
-                self._array = np.zeros(self._shape, dtype)
+                data = np.zeros(1, dtype).tobytes() * count
+            elif dtype == "float32":
+                data = _noise(count, self._seed)
             else:
                 np.random.seed(self._seed)
-                self._array = np.random.uniform(-0.1, 0.1, self._shape).astype(dtype)
-        return self._array
+                data = np.random.uniform(-0.1, 0.1, self._shape).astype(dtype).tobytes()
+            self._bytes = dtype, self._shape, data
+        return self._bytes
 
 
 def create_workload(net, initializer=None, seed=0):
