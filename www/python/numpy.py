@@ -79,11 +79,7 @@ def _cast(value, name):
     if name == "float32":
         return struct.unpack("f", struct.pack("f", value))[0] if abs(value) < 3.5e38 else value
     if name == "float16":
-        return (
-            struct.unpack("e", struct.pack("e", value))[0]
-            if abs(value) < 65520
-            else math.copysign(inf, value)
-        )
+        return struct.unpack("e", struct.pack("e", value))[0] if abs(value) < 65520 else math.copysign(inf, value)
     return value
 
 
@@ -116,13 +112,8 @@ class ndarray:  # noqa: N801
         """The elements, little endian."""
         if self.dtype.name not in _FORMATS:
             if self.dtype.name == "bfloat16":
-                return b"".join(
-                    struct.pack("<I", struct.unpack("<I", struct.pack("<f", v))[0])[2:]
-                    for v in self._data
-                )
-            raise TypeError(
-                f"elements of the type {self.dtype} are not supported by this stand-in for numpy"
-            )
+                return b"".join(struct.pack("<I", struct.unpack("<I", struct.pack("<f", v))[0])[2:] for v in self._data)
+            raise TypeError(f"elements of the type {self.dtype} are not supported by this stand-in for numpy")
         return struct.pack(f"<{len(self._data)}{_FORMATS[self.dtype.name]}", *self._data)
 
     def tolist(self):
@@ -159,19 +150,13 @@ class ndarray:  # noqa: N801
 
     def reshape(self, *shape):
         """Another shape."""
-        shape = (
-            shape[0]
-            if len(shape) == 1 and isinstance(shape[0], (builtins.tuple, builtins.list))
-            else shape
-        )
+        shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (builtins.tuple, builtins.list)) else shape
         shape = builtins.list(int(extent) for extent in shape)
         if -1 in shape:
             rest = _product(extent for extent in shape if extent != -1)
             shape[shape.index(-1)] = len(self._data) // rest if rest else 0
         if _product(shape) != len(self._data):
-            raise ValueError(
-                f"cannot reshape array of size {len(self._data)} into shape {builtins.tuple(shape)}"
-            )
+            raise ValueError(f"cannot reshape array of size {len(self._data)} into shape {builtins.tuple(shape)}")
         made = _make(builtins.tuple(shape), self.dtype.name, self._data)
         return made
 
@@ -183,31 +168,18 @@ class ndarray:  # noqa: N801
 
     def transpose(self, *axes):
         """The axes in another order."""
-        axes = (
-            axes[0]
-            if len(axes) == 1 and isinstance(axes[0], (builtins.tuple, builtins.list))
-            else axes
-        )
+        axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (builtins.tuple, builtins.list)) else axes
         axes = builtins.list(axes) or builtins.list(builtins.range(self.ndim))[::-1]
         steps = _steps(self.shape)
         shape = builtins.tuple(self.shape[axis] for axis in axes)
         moved = [steps[axis] for axis in axes]
-        data = [
-            self._data[builtins.sum(i * s for i, s in zip(index, moved))]
-            for index in ndindex(*shape)
-        ]
+        data = [self._data[builtins.sum(i * s for i, s in zip(index, moved))] for index in ndindex(*shape)]
         return _make(shape, self.dtype.name, data)
 
     def squeeze(self, axis=None):
         """Without axes of one element."""
-        axes = (
-            None
-            if axis is None
-            else {a % self.ndim for a in ((axis,) if isinstance(axis, int) else axis)}
-        )
-        return self.reshape(
-            [n for i, n in enumerate(self.shape) if n != 1 or (axes is not None and i not in axes)]
-        )
+        axes = None if axis is None else {a % self.ndim for a in ((axis,) if isinstance(axis, int) else axis)}
+        return self.reshape([n for i, n in enumerate(self.shape) if n != 1 or (axes is not None and i not in axes)])
 
     def fill(self, value):
         """Sets all elements."""
@@ -240,9 +212,7 @@ class ndarray:  # noqa: N801
             else:
                 part = int(part)
                 if not -extent <= part < extent:
-                    raise IndexError(
-                        f"index {part} is out of bounds for axis {axis} with size {extent}"
-                    )
+                    raise IndexError(f"index {part} is out of bounds for axis {axis} with size {extent}")
                 places = [part % extent]
             axes.append(places)
             axis += 1
@@ -258,11 +228,7 @@ class ndarray:  # noqa: N801
             return _make((len(data),), self.dtype.name, data)
         shape, flat = self._pick(index)
         data = [self._data[place] for place in flat]
-        return (
-            _make(shape, self.dtype.name, data)
-            if shape or not flat
-            else _scalar(data[0], self.dtype.name)
-        )
+        return _make(shape, self.dtype.name, data) if shape or not flat else _scalar(data[0], self.dtype.name)
 
     def __setitem__(self, index, value):
         if isinstance(index, ndarray) and index.dtype.name == "bool":
@@ -286,9 +252,7 @@ class ndarray:  # noqa: N801
 
     def __bool__(self):
         if len(self._data) != 1:
-            raise ValueError(
-                "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
-            )
+            raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
         return bool(self._data[0])
 
     def __float__(self):
@@ -324,28 +288,15 @@ class ndarray:  # noqa: N801
         data = []
         for index in ndindex(*[self.shape[i] for i in kept]):
             base = builtins.sum(n * steps[i] for n, i in zip(index, kept))
-            inner = [
-                self._data[base + builtins.sum(n * steps[i] for n, i in zip(place, axes))]
-                for place in ndindex(*[self.shape[i] for i in axes])
-            ]
+            inner = [self._data[base + builtins.sum(n * steps[i] for n, i in zip(place, axes))] for place in ndindex(*[self.shape[i] for i in axes])]
             data.append(_cast(function(inner), out or self.dtype.name))
-        shape = [
-            1 if i in axes else n for i, n in enumerate(self.shape) if keepdims or i not in axes
-        ]
+        shape = [1 if i in axes else n for i, n in enumerate(self.shape) if keepdims or i not in axes]
         return _make(builtins.tuple(shape), out or self.dtype.name, data)
 
     def sum(self, axis=None, keepdims=False, dtype=None):
         """The sum of the elements."""
-        name = (
-            str(dtype)
-            if dtype
-            else {"bool": "int64", "int32": "int64", "int8": "int64"}.get(
-                self.dtype.name, self.dtype.name
-            )
-        )
-        return self._reduce(
-            math.fsum if name.startswith("float") else builtins.sum, axis, keepdims, name
-        )
+        name = str(dtype) if dtype else {"bool": "int64", "int32": "int64", "int8": "int64"}.get(self.dtype.name, self.dtype.name)
+        return self._reduce(math.fsum if name.startswith("float") else builtins.sum, axis, keepdims, name)
 
     def prod(self, axis=None, keepdims=False):
         """The product of the elements."""
@@ -449,10 +400,7 @@ def _scalar(value, name):
 
 def _of_bytes(data, shape, name):
     if name == "bfloat16":
-        values = [
-            struct.unpack("<f", b"\0\0" + data[at : at + 2])[0]
-            for at in builtins.range(0, len(data), 2)
-        ]
+        values = [struct.unpack("<f", b"\0\0" + data[at : at + 2])[0] for at in builtins.range(0, len(data), 2)]
         return _make(shape, name, values)
     code = _FORMATS.get(name)
     if code is None:
@@ -500,9 +448,7 @@ def array(value, dtype=None, copy=True, ndmin=0):
     if not parts:
         return _make((0,), globals()["dtype"](dtype or "float64").name, [])
     if builtins.any(part.shape != parts[0].shape for part in parts):
-        raise ValueError(
-            "setting an array element with a sequence. The requested array has an inhomogeneous shape"
-        )
+        raise ValueError("setting an array element with a sequence. The requested array has an inhomogeneous shape")
     name = globals()["dtype"](dtype).name if dtype is not None else result_type(*parts).name
     data = [_cast(item, name) for part in parts for item in part._data]
     return _make((len(parts), *parts[0].shape), name, data)
@@ -534,11 +480,7 @@ def _pair(a, b):
     a, b = asarray(a), asarray(b)
     if weak_a != weak_b:
         weak, other = (a, b) if weak_a else (b, a)
-        if (
-            not weak.shape
-            and (other.dtype.kind == "f" or weak.dtype.kind != "f")
-            and other.dtype.name != "bool"
-        ):
+        if not weak.shape and (other.dtype.kind == "f" or weak.dtype.kind != "f") and other.dtype.name != "bool":
             return a, b, other.dtype.name
     return a, b, result_type(a, b).name
 
@@ -549,9 +491,7 @@ def broadcast_shapes(*shapes):
     for at in builtins.range(1, builtins.max(len(shape) for shape in shapes) + 1):
         extents = {shape[-at] for shape in shapes if len(shape) >= at} - {1}
         if len(extents) > 1:
-            raise ValueError(
-                "operands could not be broadcast together with shapes " + " ".join(map(str, shapes))
-            )
+            raise ValueError("operands could not be broadcast together with shapes " + " ".join(map(str, shapes)))
         made.append(extents.pop() if extents else 1)
     return builtins.tuple(reversed(made))
 
@@ -566,13 +506,9 @@ def broadcast_to(value, shape):
         return _make(shape, value.dtype.name, value._data * _product(shape))
     old = (1,) * (len(shape) - value.ndim) + value.shape
     if builtins.any(a not in (1, b) for a, b in zip(old, shape)) or len(old) != len(shape):
-        raise ValueError(
-            f"could not broadcast input array from shape {value.shape} into shape {shape}"
-        )
+        raise ValueError(f"could not broadcast input array from shape {value.shape} into shape {shape}")
     steps = [0 if n == 1 else s for n, s in zip(old, _steps(old))]
-    data = [
-        value._data[builtins.sum(i * s for i, s in zip(index, steps))] for index in ndindex(*shape)
-    ]
+    data = [value._data[builtins.sum(i * s for i, s in zip(index, steps))] for index in ndindex(*shape)]
     return _make(shape, value.dtype.name, data)
 
 
@@ -635,9 +571,7 @@ def _operator(function, out):
 
 
 def _foreign(value):
-    return not isinstance(
-        value, (ndarray, int, float, builtins.list, builtins.tuple)
-    ) and not hasattr(value, "numpy")
+    return not isinstance(value, (ndarray, int, float, builtins.list, builtins.tuple)) and not hasattr(value, "numpy")
 
 
 for _name, (_function, _out) in _BINARY.items():
@@ -702,9 +636,7 @@ for _name, _function in {
     "arctanh": math.atanh,
     "expm1": math.expm1,
 }.items():
-    globals()[_name] = (lambda function: lambda a: _map(function, a, _as_float))(
-        _guarded(_function)
-    )
+    globals()[_name] = (lambda function: lambda a: _map(function, a, _as_float))(_guarded(_function))
 
 
 def _whole(function):
@@ -759,14 +691,8 @@ def arange(start, stop=None, step=1, dtype=None):
     if stop is None:
         start, stop = 0, start
     count = builtins.max(0, math.ceil((stop - start) / step))
-    name = dtype or (
-        "float64" if builtins.any(isinstance(x, float) for x in (start, stop, step)) else "int64"
-    )
-    return (
-        array([start + index * step for index in builtins.range(count)], name)
-        if count
-        else zeros((0,), name)
-    )
+    name = dtype or ("float64" if builtins.any(isinstance(x, float) for x in (start, stop, step)) else "int64")
+    return array([start + index * step for index in builtins.range(count)], name) if count else zeros((0,), name)
 
 
 def linspace(start, stop, num=50, dtype=None):
@@ -778,9 +704,7 @@ def linspace(start, stop, num=50, dtype=None):
 def eye(rows, columns=None, k=0, dtype="float64"):
     """Ones along a diagonal."""
     columns = rows if columns is None else columns
-    return array(
-        [[int(j - i == k) for j in builtins.range(columns)] for i in builtins.range(rows)], dtype
-    )
+    return array([[int(j - i == k) for j in builtins.range(columns)] for i in builtins.range(rows)], dtype)
 
 
 identity = eye
@@ -850,10 +774,7 @@ def where(condition, a=None, b=None):
     condition = asarray(condition)
     if a is None:
         found = [index for index, on in zip(ndindex(*condition.shape), condition._data) if on]
-        return builtins.tuple(
-            array([index[axis] for index in found], "int64")
-            for axis in builtins.range(condition.ndim)
-        )
+        return builtins.tuple(array([index[axis] for index in found], "int64") for axis in builtins.range(condition.ndim))
     left, right, name = _pair(a, b)
     shape = broadcast_shapes(condition.shape, left.shape, right.shape)
     parts = [broadcast_to(x, shape)._data for x in (condition, left, right)]
@@ -883,9 +804,7 @@ def repeat(a, repeats, axis=None):
     """Elements, each repeated."""
     a = asarray(a).flatten() if axis is None else asarray(a)
     axis = 0 if axis is None else axis
-    return take(
-        a, [i for i in builtins.range(a.shape[axis]) for _ in builtins.range(repeats)], axis
-    )
+    return take(a, [i for i in builtins.range(a.shape[axis]) for _ in builtins.range(repeats)], axis)
 
 
 def flip(a, axis=0):
@@ -961,9 +880,7 @@ def take_along(a, axis, function):
 
 def argsort(a, axis=-1):
     """The places of the elements in order."""
-    return take_along(
-        asarray(a), axis, lambda row: sorted(builtins.range(len(row)), key=row.__getitem__)
-    ).astype("int64")
+    return take_along(asarray(a), axis, lambda row: sorted(builtins.range(len(row)), key=row.__getitem__)).astype("int64")
 
 
 def cumsum(a, axis=None):
@@ -980,10 +897,7 @@ def tril(a, k=0):
     return _make(
         a.shape,
         a.dtype.name,
-        [
-            x if i[-1] - i[-2] <= k else _cast(0, a.dtype.name)
-            for i, x in zip(ndindex(*a.shape), a._data)
-        ],
+        [x if i[-1] - i[-2] <= k else _cast(0, a.dtype.name) for i, x in zip(ndindex(*a.shape), a._data)],
     )
 
 
@@ -993,10 +907,7 @@ def triu(a, k=0):
     return _make(
         a.shape,
         a.dtype.name,
-        [
-            x if i[-1] - i[-2] >= k else _cast(0, a.dtype.name)
-            for i, x in zip(ndindex(*a.shape), a._data)
-        ],
+        [x if i[-1] - i[-2] >= k else _cast(0, a.dtype.name) for i, x in zip(ndindex(*a.shape), a._data)],
     )
 
 
@@ -1016,14 +927,8 @@ amax, amin = globals()["max"], globals()["min"]
 
 def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
     """True if all elements are about equal."""
-    close = lambda x, y: (
-        x == y
-        or (x != x and y != y and equal_nan)
-        or builtins.abs(x - y) <= atol + rtol * builtins.abs(y)
-    )  # noqa: E731
-    return bool(
-        _zip(close, asarray(a).astype("float64"), asarray(b).astype("float64"), "bool").all()
-    )
+    close = lambda x, y: x == y or (x != x and y != y and equal_nan) or builtins.abs(x - y) <= atol + rtol * builtins.abs(y)  # noqa: E731
+    return bool(_zip(close, asarray(a).astype("float64"), asarray(b).astype("float64"), "bool").all())
 
 
 def array_equal(a, b):
@@ -1049,9 +954,7 @@ def shape(a):
 
 def _scalar_type(name):
     def make(cls, value=0):
-        return _scalar(
-            _cast(asarray(value).item() if isinstance(value, ndarray) else value, name), name
-        )
+        return _scalar(_cast(asarray(value).item() if isinstance(value, ndarray) else value, name), name)
 
     return type(name, (generic,), {"__new__": make, "dtype": property(lambda self: dtype(name))})
 
@@ -1093,9 +996,7 @@ def _fail(message, err_msg=""):
 
 class _Testing(types.ModuleType):
     @staticmethod
-    def assert_allclose(
-        actual, desired, rtol=1e-7, atol=0, equal_nan=True, err_msg="", verbose=True
-    ):
+    def assert_allclose(actual, desired, rtol=1e-7, atol=0, equal_nan=True, err_msg="", verbose=True):
         """Raises AssertionError unless all elements are about equal."""
         a, b = asarray(actual), asarray(desired)
         if a.shape != b.shape and a.shape and b.shape:
@@ -1118,9 +1019,7 @@ class _Testing(types.ModuleType):
         elif actual != desired:
             _fail(f"Items are not equal:\n ACTUAL: {actual}\n DESIRED: {desired}", err_msg)
 
-    assert_almost_equal = staticmethod(
-        lambda a, b, decimal=7: _Testing.assert_allclose(a, b, 0, 1.5 * 10**-decimal)
-    )
+    assert_almost_equal = staticmethod(lambda a, b, decimal=7: _Testing.assert_allclose(a, b, 0, 1.5 * 10**-decimal))
 
 
 testing = _Testing("numpy.testing")
@@ -1136,9 +1035,7 @@ class _Generator:
         if size is None:
             return _scalar(function(), name)
         shape = (size,) if isinstance(size, int) else builtins.tuple(int(n) for n in size)
-        return _make(
-            shape, name, [_cast(function(), name) for _ in builtins.range(_product(shape))]
-        )
+        return _make(shape, name, [_cast(function(), name) for _ in builtins.range(_product(shape))])
 
     def seed(self, seed=None):
         """Begins anew."""
@@ -1173,28 +1070,18 @@ class _Generator:
     def randint(self, low, high=None, size=None, dtype="int64"):
         """Evenly spread whole numbers."""
         low, high = (0, low) if high is None else (low, high)
-        return self._fill(
-            size, lambda: self._random.randrange(low, high), globals()["dtype"](dtype).name
-        )
+        return self._fill(size, lambda: self._random.randrange(low, high), globals()["dtype"](dtype).name)
 
     integers = randint
 
     def choice(self, items, size=None, replace=True):
         """Some of several."""
-        items = (
-            builtins.list(builtins.range(items)) if isinstance(items, int) else builtins.list(items)
-        )
-        return (
-            items[self._random.randrange(len(items))]
-            if size is None
-            else array([self._random.choice(items) for _ in builtins.range(size)])
-        )
+        items = builtins.list(builtins.range(items)) if isinstance(items, int) else builtins.list(items)
+        return items[self._random.randrange(len(items))] if size is None else array([self._random.choice(items) for _ in builtins.range(size)])
 
     def permutation(self, items):
         """Items in another order."""
-        items = (
-            builtins.list(builtins.range(items)) if isinstance(items, int) else builtins.list(items)
-        )
+        items = builtins.list(builtins.range(items)) if isinstance(items, int) else builtins.list(items)
         self._random.shuffle(items)
         return array(items)
 

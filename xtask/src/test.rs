@@ -36,6 +36,7 @@ const STAGES: &[Stage] = &[
     Stage { name: "wasm-node", about: "the boundary of the engine, in Node", run: wasm_node },
     Stage { name: "wasm-browser", about: "the same in a worker of a browser", run: wasm_browser },
     Stage { name: "engine", about: "the optimised engine in www/pkg", run: wasm_engine },
+    Stage { name: "python", about: "TVM's own tests in Python pass as before: each sixteenth file", run: python_sample },
     Stage { name: "types", about: "tsc finds no type errors in the page", run: types },
     Stage { name: "lint", about: "biome finds nothing in the page", run: lint },
     Stage { name: "unit", about: "unit tests of the page", run: unit },
@@ -250,4 +251,12 @@ fn e2e() -> Result<Done> {
             Ok(Passed)
         }
     }
+}
+
+fn python_sample() -> Result<Done> {
+    if std::env::var_os("PASSLAB_PYTHON_TESTS").is_none() && !root().join("../shared/python").exists() {
+        return Ok(Skipped("no tests of TVM beside the project (../shared/python, or $PASSLAB_PYTHON_TESTS)".to_owned()));
+    }
+    crate::python::python(&["--table", "--check", "--sample"].map(str::to_owned))?;
+    Ok(Passed)
 }

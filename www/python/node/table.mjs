@@ -83,8 +83,12 @@ export function table(args, root) {
   const now = new Map(before);
   const sums = new Map();
   let fell = 0;
+  // One in sixteen of those that have something to lose: a minute, where all take twenty.
+  const sample = args.includes("--sample");
+  const able = [...before].filter(([, [passed]]) => passed > 0).map(([file]) => file);
+  const picked = new Set(able.filter((_, index) => index % 16 === 0));
   for (const [file, tests] of [...wanted(folder)].sort()) {
-    if (!file.includes(filter)) continue;
+    if (!file.includes(filter) || (sample && !picked.has(file))) continue;
     const { outcomes, collected } = run(join(folder, file), join(out, "outcomes.jsonl"));
     const passed = [...tests].filter((test) => outcomes.get(test) === "passed").length;
     const failed = [...tests].filter((test) => outcomes.get(test) === "failed").length;

@@ -22,10 +22,7 @@ def passes(dialect):
 def relax_operators():
     """Operators of Relax by name: `(arguments as (name, kind, may be left out), order by place, takes more, attributes)`."""
     attrs = {op["name"]: op["attrs"] for op in catalogue()["ops"] if "relax" in op["dialects"]}
-    return {
-        name: (args, order, variadic, attrs.get(f"R.{name}", []))
-        for name, args, order, variadic in catalogue()["relax"]
-    }
+    return {name: (args, order, variadic, attrs.get(f"R.{name}", [])) for name, args, order, variadic in catalogue()["relax"]}
 
 
 def operators():

@@ -139,9 +139,7 @@ class Writer:
 
     def write(self, things):
         """Makes all of them, pairs of a space and an object."""
-        stack = [
-            (space, obj) for space, obj in things if obj.__dict__.get("_" + LETTERS[space]) is None
-        ]
+        stack = [(space, obj) for space, obj in things if obj.__dict__.get("_" + LETTERS[space]) is None]
         stack.reverse()
         open_rows = set()
         while stack:

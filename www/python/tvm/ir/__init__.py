@@ -1,7 +1,7 @@
 """What all dialects share: objects, expressions, types, modules, passes."""
 
 from .._values import Array, Map
-from . import attrs, base, instrument, transform
+from . import _expr_rows, attrs, base, instrument, transform
 from .attrs import Attrs, DictAttrs, make_node
 from .base import (
     EnvFunc,

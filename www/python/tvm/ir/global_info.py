@@ -7,9 +7,7 @@ class GlobalInfo(Node):
     """The base class of what stands among the global infos of a module."""
 
     def __eq__(self, other):
-        return self is other or (
-            type(self) is type(other) and self._structural() == other._structural()
-        )
+        return self is other or (type(self) is type(other) and self._structural() == other._structural())
 
     __hash__ = Node.__hash__
 

@@ -102,10 +102,7 @@ class PassTimingInstrument(PassInstrument):
             for name, seconds, children in entries:
                 own = seconds - sum(child[1] for child in children)
                 indent = "\t" * depth
-                lines.append(
-                    f"{indent}{name}: {seconds * 1e6:.0f}us [{own * 1e6:.0f}us] "
-                    f"({100 * seconds / total:.2f}%; {100 * seconds / max(parent, 1e-9):.2f}%)\n"
-                )
+                lines.append(f"{indent}{name}: {seconds * 1e6:.0f}us [{own * 1e6:.0f}us] ({100 * seconds / total:.2f}%; {100 * seconds / max(parent, 1e-9):.2f}%)\n")
                 show(children, depth + 1, seconds)
 
         show(self._roots, 0, total)

@@ -71,9 +71,7 @@ class IRModule(Node):
         """The variable of a function."""
         if name not in self._functions:
             candidates = ", ".join(f'"{known}"' for known in self._functions)
-            raise ValueError(
-                f'Cannot find global var "{name}" in the Module\ncandidates are: [{candidates}]'
-            )
+            raise ValueError(f'Cannot find global var "{name}" in the Module\ncandidates are: [{candidates}]')
         return self._vars[name]
 
     def get_global_type_vars(self):
@@ -102,9 +100,7 @@ class IRModule(Node):
         raise (
             ValueError(f"There is no definition of {name}")
             if not isinstance(var, str)
-            else ValueError(
-                f'Cannot find global var "{name}" in the Module\ncandidates are: {list(self._functions)}'
-            )
+            else ValueError(f'Cannot find global var "{name}" in the Module\ncandidates are: {list(self._functions)}')
         )
 
     def __delitem__(self, var):
@@ -197,11 +193,7 @@ class IRModule(Node):
             from ..relay.expr import module_from_expr
 
             return module_from_expr(expr, functions, type_defs)
-        name = (
-            expr.attrs.get("global_symbol")
-            if isinstance(expr, BaseFunc) and expr.attrs is not None
-            else None
-        )
+        name = expr.attrs.get("global_symbol") if isinstance(expr, BaseFunc) and expr.attrs is not None else None
         made = IRModule({GlobalVar(str(name or "main")): expr}, type_defs)
         for var, func in (functions or {}).items():
             made[var] = func
@@ -267,10 +259,7 @@ class IRModule(Node):
         names = [name_id(name) for name in self._functions]
         for pair in zip(names, ids):
             words.extend(pair)
-        definitions = [
-            (name_id(var.name_hint), number(ADT, data))
-            for var, data in self.type_definitions.items()
-        ]
+        definitions = [(name_id(var.name_hint), number(ADT, data)) for var, data in self.type_definitions.items()]
         words.append(len(definitions))
         for pair in definitions:
             words.extend(pair)

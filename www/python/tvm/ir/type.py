@@ -214,12 +214,7 @@ class TensorType(Type):
             from ..relax.global_info import VDevice
 
             vdevice = VDevice.of_text(vdevice)
-        if (
-            shape is not None
-            and ndim not in (-1, None)
-            and isinstance(shape, ShapeExpr)
-            and len(shape) != ndim
-        ):
+        if shape is not None and ndim not in (-1, None) and isinstance(shape, ShapeExpr) and len(shape) != ndim:
             raise ValueError("When both shape and ndim are given, they must agree")
         self.shape = shape
         if isinstance(dtype, PrimType):
@@ -240,17 +235,13 @@ class TensorType(Type):
         w.maybe_text(None if self.dtype == "void" else self.dtype)
         w.maybe(OBJECT, self.vdevice)
         known = isinstance(self.shape, ShapeExpr)
-        _write_extents(
-            w, self.shape.values if known else None, self.ndim, None if known else self.shape
-        )
+        _write_extents(w, self.shape.values if known else None, self.ndim, None if known else self.shape)
 
 
 class FuncType(Type):
     """What can be called (once `FuncStructInfo`)."""
 
-    def __init__(
-        self, params=None, ret=None, purity=True, span=None, type_params=(), derive_func=None
-    ):
+    def __init__(self, params=None, ret=None, purity=True, span=None, type_params=(), derive_func=None):
         self.params = None if params is None else Array(params)
         self.ret = AnyType() if ret is None else ret
         self.purity = bool(purity)
@@ -343,9 +334,7 @@ def _load(ty):
             fields["params"] = None if words[3] else Array(get(TYPE, item) for item in words[4:])
             fields["type_params"], fields["derive_func"] = Array(), None
         case 13:
-            fields.update(
-                ret=AnyType(), purity=False, params=None, type_params=Array(), derive_func=None
-            )
+            fields.update(ret=AnyType(), purity=False, params=None, type_params=Array(), derive_func=None)
         case 15:
             fields["tensor_ty"] = get(TYPE, words[1])
             fields["device_mesh"] = get(OBJECT, words[2])

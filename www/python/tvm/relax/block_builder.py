@@ -89,17 +89,13 @@ class BlockBuilder:
         elif isinstance(params, (list, tuple)):
             for param in params:
                 if not isinstance(param, Var):
-                    raise TypeError(
-                        f"each element of function parameters must be of type tvm.relax.Var, but got: {type(param)}"
-                    )
+                    raise TypeError(f"each element of function parameters must be of type tvm.relax.Var, but got: {type(param)}")
             params = list(params)
         if attrs is None:
             attrs = {}
         attrs = dict(attrs)
         if "global_symbol" in attrs and private:
-            raise ValueError(
-                "In a Relax function, the global symbol attribute should not be set for private functions."
-            )
+            raise ValueError("In a Relax function, the global symbol attribute should not be set for private functions.")
         if not private:
             attrs["global_symbol"] = name
         return FunctionScope(self, name, params, attrs, pure)
@@ -211,9 +207,7 @@ class BlockBuilder:
         from .op import call_tir_with_grad
 
         made = self.call_te(func, *args, **kwargs)
-        return call_tir_with_grad(
-            made.args[0], made.args[1], made.ty_args[0], te_grad_name, te_grad_kwargs
-        )
+        return call_tir_with_grad(made.args[0], made.args[1], made.ty_args[0], te_grad_name, te_grad_kwargs)
 
     def emit_te_with_grad(self, func, *args, **kwargs):
         """Binds the same."""
@@ -223,9 +217,7 @@ class BlockBuilder:
         """Binds a value whose type is checked when the program runs."""
         ty = struct_info if ty is None else ty
         value = _expr(value)
-        made = self._do(
-            _CAST, number(EXPR, value), number(TYPE, ty), name_id(name_hint) + 1 if name_hint else 0
-        )
+        made = self._do(_CAST, number(EXPR, value), number(TYPE, ty), name_id(name_hint) + 1 if name_hint else 0)
         return get(EXPR, made[0])
 
     def emit_output(self, output, name_hint=""):
@@ -347,9 +339,7 @@ def _shallow(expr):
     from ..ir.expr import Call, TupleGetItem
 
     if isinstance(expr, Call):
-        return all(
-            not isinstance(arg, (Call, TupleGetItem)) or arg.ty is not MISSING for arg in expr.args
-        )
+        return all(not isinstance(arg, (Call, TupleGetItem)) or arg.ty is not MISSING for arg in expr.args)
     return isinstance(expr, TupleGetItem)
 
 

@@ -33,8 +33,8 @@ from ..ir.expr import (
     _head,
     expr_makers,
     is_prim_expr,
-    load_expr,
 )
+from ..ir._expr_rows import load_expr
 from ..ir.function import BaseFunc
 from ..ir.type import FuncType, PrimType, ShapeType, TensorType, Type, AnyType  # noqa: F401
 from ..tirx.expr import EqualOp, FloatImm, IntImm
@@ -67,10 +67,7 @@ def dims_of(values):
     """Extents as scalar expressions."""
     if isinstance(values, ShapeExpr):
         return values.values
-    return Array(
-        IntImm("int64", int(value)) if isinstance(value, Integral) else prim_value(value)
-        for value in values
-    )
+    return Array(IntImm("int64", int(value)) if isinstance(value, Integral) else prim_value(value) for value in values)
 
 
 class DataflowVar(Var):
@@ -143,9 +140,7 @@ def make_shape(shape):
     """A shape of a list of extents."""
     if isinstance(shape, (list, tuple)):
         return ShapeExpr(shape)
-    raise TypeError(
-        f"make_shape expects a list or tuple of shape values, but received type {type(shape).__name__}"
-    )
+    raise TypeError(f"make_shape expects a list or tuple of shape values, but received type {type(shape).__name__}")
 
 
 class DataTypeImm(Expr):
@@ -244,9 +239,7 @@ class Function(BaseFunc):
         if self.ret_ty is None:
             self.ret_ty = self.body.ty if self.body is not None and self.body.ty else None
         if all(param.ty for param in self.params):
-            self._ty = FuncType(
-                [param.ty for param in self.params], self.ret_ty or AnyType(), self.is_pure
-            )
+            self._ty = FuncType([param.ty for param in self.params], self.ret_ty or AnyType(), self.is_pure)
 
     ret_struct_info = property(lambda self: self.ret_ty)
 
@@ -320,11 +313,7 @@ def const(value, dtype=None):
 
         array = numpy.array(value)
         dtype = {"float64": "float32", "int64": "int32"}.get(str(array.dtype), str(array.dtype))
-    elif (
-        dtype is None
-        and str(getattr(value, "dtype", "")) in ("float64", "int64")
-        and not hasattr(value, "shape")
-    ):
+    elif dtype is None and str(getattr(value, "dtype", "")) in ("float64", "int64") and not hasattr(value, "shape"):
         dtype = {"float64": "float32", "int64": "int32"}[str(value.dtype)]
     return GenericConst(tensor(value, dtype))
 
@@ -351,9 +340,7 @@ def _load(expr):
         fields["_ty"] = get(TYPE, words[1])
     match words[0]:
         case 9:
-            fields["cond"], fields["true_branch"], fields["false_branch"] = (
-                get(EXPR, item) for item in words[2:]
-            )
+            fields["cond"], fields["true_branch"], fields["false_branch"] = (get(EXPR, item) for item in words[2:])
         case 10:
             fields["body"] = get(EXPR, words[2])
             fields["ret_ty"] = maybe(TYPE, words[3])
@@ -379,9 +366,7 @@ def _load_block(block):
     for at in range(1, len(words), 3):
         var, value = get(EXPR, words[at]), get(EXPR, words[at + 1])
         cast = words[at + 2]
-        bindings.append(
-            VarBinding(var, value) if cast == NONE else MatchCast(var, value, get(TYPE, cast))
-        )
+        bindings.append(VarBinding(var, value) if cast == NONE else MatchCast(var, value, get(TYPE, cast)))
     block.__dict__["bindings"] = bindings
 
 

@@ -5,36 +5,17 @@ import functools
 from .._values import Array
 from ..ir.base import Node
 from ..ir.expr import (
-    Call,
-    Expr,
-    GenericConst,
-    GlobalVar,
-    StringImm,
-    Tuple,
-    TupleGetItem,
-    Var,
-    is_prim_expr,
-)
+    Call, Expr, GenericConst, GlobalVar, StringImm, Tuple, TupleGetItem, Var, is_prim_expr,
+)  # fmt: skip
 from ..ir.function import BaseFunc
 from ..ir.module import IRModule
 from ..ir.op import Op
 from ..ir.type import MISSING, FuncType, PrimType, ShapeType, TensorType, TupleType, Type
 from .block_builder import BlockBuilder
 from .expr import (
-    Binding,
-    BindingBlock,
-    DataflowBlock,
-    DataflowVar,
-    DataTypeImm,
-    ExternFunc,
-    Function,
-    If,
-    MatchCast,
-    SeqExpr,
-    ShapeExpr,
-    VarBinding,
-    _sequence,
-)
+    Binding, BindingBlock, DataflowBlock, DataflowVar, DataTypeImm, ExternFunc, Function, If, MatchCast, SeqExpr,
+    ShapeExpr, VarBinding, _sequence,
+)  # fmt: skip
 
 _NAMES = (
     (GenericConst, "generic_const_"),
@@ -65,9 +46,7 @@ def _method(cls):
     for known, name in _NAMES:
         if issubclass(cls, known):
             return name
-    return (
-        "prim_value_" if issubclass(cls, Expr) and not issubclass(cls, BaseFunc) else "prim_func_"
-    )
+    return "prim_value_" if issubclass(cls, Expr) and not issubclass(cls, BaseFunc) else "prim_func_"
 
 
 _OLD = {"generic_const_": "constant_"}
@@ -296,11 +275,7 @@ class PyExprMutator(_Base):
 
     def visit_expr(self, expr):
         made = ExprFunctor.visit_expr(self, expr)
-        return (
-            made
-            if made is expr or isinstance(made, (Var, GlobalVar, Op))
-            else self.builder_.normalize(made)
-        )
+        return made if made is expr or isinstance(made, (Var, GlobalVar, Op)) else self.builder_.normalize(made)
 
     def visit_expr_post_order(self, expr):
         """An expression over operands that were visited."""
@@ -353,11 +328,7 @@ class PyExprMutator(_Base):
         callee = self.visit_expr(op.op)
         args = [self.visit_expr(arg) for arg in op.args]
         types = [self.visit_type(ty) for ty in op.ty_args]
-        same = (
-            callee is op.op
-            and all(a is b for a, b in zip(args, op.args))
-            and all(a is b for a, b in zip(types, op.ty_args))
-        )
+        same = callee is op.op and all(a is b for a, b in zip(args, op.args)) and all(a is b for a, b in zip(types, op.ty_args))
         if same:
             return op
         return _from(Call(callee, args, op.attrs, types, op.span), op)
@@ -403,9 +374,7 @@ class PyExprMutator(_Base):
 
         _ = free_symbolic_vars
         ret = op.ret_ty if _same_type(body.ty, op.ret_ty) else body.ty
-        made = Function(
-            params, body, ret if ret is not MISSING else op.ret_ty, op.is_pure, op.attrs
-        )
+        made = Function(params, body, ret if ret is not MISSING else op.ret_ty, op.is_pure, op.attrs)
         return _from(made, op)
 
     def visit_with_new_scope(self, expr, params=None):
@@ -469,9 +438,7 @@ class PyExprMutator(_Base):
 
 
 def _same_type(a, b):
-    if a is b or (
-        a.__dict__.get("_t") is not None and a.__dict__.get("_t") == b.__dict__.get("_t")
-    ):
+    if a is b or (a.__dict__.get("_t") is not None and a.__dict__.get("_t") == b.__dict__.get("_t")):
         return True
     return a == b if isinstance(a, Type) and isinstance(b, Type) else False
 
@@ -490,9 +457,7 @@ def visitor(cls):
 
 def _check_class(cls, base, name):
     if "_cls" in cls.__bases__[0].__dict__ and cls.__bases__[0] is not base:
-        raise TypeError(
-            f"Inheritance from a decorated object `{cls.__name__}` is not allowed. Please inherit from `{cls.__name__}._cls`."
-        )
+        raise TypeError(f"Inheritance from a decorated object `{cls.__name__}` is not allowed. Please inherit from `{cls.__name__}._cls`.")
     if not issubclass(cls, base):
         raise TypeError(f"Inheritance: a {name} must be a {base.__name__}")
 
@@ -524,12 +489,7 @@ def children(expr):
     if isinstance(expr, If):
         return [expr.cond, expr.true_branch, expr.false_branch]
     if isinstance(expr, SeqExpr):
-        found = [
-            part
-            for block in expr.blocks
-            for binding in block.bindings
-            for part in (binding.value, binding.var)
-        ]
+        found = [part for block in expr.blocks for binding in block.bindings for part in (binding.value, binding.var)]
         return [*found, expr.body]
     if isinstance(expr, Function):
         return [*expr.params, expr.body]
@@ -588,9 +548,7 @@ def map_dataflow_blocks(func, mod, change):
         def visit_dataflow_block_(self, block):
             new = change(block)
             if not isinstance(new, DataflowBlock):
-                raise TypeError(
-                    f"a pass over dataflow blocks must return one, not {type(new).__name__}"
-                )
+                raise TypeError(f"a pass over dataflow blocks must return one, not {type(new).__name__}")
             return PyExprMutator.visit_dataflow_block_(self, new) if new is not block else block
 
     return Change(mod).visit_expr(func)
@@ -598,12 +556,7 @@ def map_dataflow_blocks(func, mod, change):
 
 def rename_globals(mod, replacements):
     """A module with functions under other names."""
-    names = {
-        (old if isinstance(old, str) else old.name_hint): (
-            new if isinstance(new, str) else new.name_hint
-        )
-        for old, new in replacements.items()
-    }
+    names = {(old if isinstance(old, str) else old.name_hint): (new if isinstance(new, str) else new.name_hint) for old, new in replacements.items()}
     fresh = {old: GlobalVar(new) for old, new in names.items()}
 
     class Rename(PyExprMutator):

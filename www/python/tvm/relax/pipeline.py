@@ -51,12 +51,8 @@ def _phase(*names):
 
 
 library_dispatch_passes = _phase()
-legalize_passes = _phase(
-    "LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"
-)
-dataflow_lower_passes = _phase(
-    "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite"
-)
+legalize_passes = _phase("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR")
+dataflow_lower_passes = _phase("RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite")
 finalize_passes = _phase(
     "StaticPlanBlockMemory",
     "LowerAllocTensor",

@@ -80,9 +80,7 @@ class Target(Object):
     @property
     def attrs(self):
         """Its options."""
-        attrs = {
-            key: value for key, value in self.config.items() if key not in ("kind", "tag", "keys")
-        }
+        attrs = {key: value for key, value in self.config.items() if key not in ("kind", "tag", "keys")}
         if self.kind.name in ("cuda", "rocm", "opencl", "metal", "vulkan"):
             attrs = _GPU | attrs
         return Map(attrs)
@@ -91,9 +89,7 @@ class Target(Object):
     max_block_size_x = property(lambda self: self.attrs.get("max_num_threads", 1))
     max_block_size_y = property(lambda self: self.attrs.get("max_num_threads", 1))
     thread_warp_size = property(lambda self: self.attrs.get("thread_warp_size", 1))
-    max_shared_memory_per_block = property(
-        lambda self: self.attrs.get("max_shared_memory_per_block", 0)
-    )
+    max_shared_memory_per_block = property(lambda self: self.attrs.get("max_shared_memory_per_block", 0))
     max_function_args = property(lambda self: self.attrs.get("max_function_args", -1))
     device_name = property(lambda self: self.attrs.get("device", ""))
     arch = property(lambda self: self.attrs.get("arch", "sm_50"))
@@ -201,11 +197,7 @@ def _parse(text):
     if not parts:
         raise ValueError("Cannot parse an empty target")
     kind = _TAGS.get(parts[0], parts[0])
-    if (
-        kind not in _KEYS
-        and "/" not in kind
-        and kind not in ("ext_dev", "composite", "stackvm", "nvptx", "aocl", "test")
-    ):
+    if kind not in _KEYS and "/" not in kind and kind not in ("ext_dev", "composite", "stackvm", "nvptx", "aocl", "test"):
         raise ValueError(f'Target kind "{kind}" is not defined')
     config = {"kind": kind}
     if parts[0] in _TAGS:

@@ -111,9 +111,7 @@ def udchain(dfb):
     chain, at = Map(), 0
     while at < len(words):
         count = words[at + 1]
-        chain[get(EXPR, words[at])] = Array(
-            get(EXPR, item) for item in words[at + 2 : at + 2 + count]
-        )
+        chain[get(EXPR, words[at])] = Array(get(EXPR, item) for item in words[at + 2 : at + 2 + count])
         at += 2 + count
     return chain
 
@@ -150,9 +148,7 @@ def get_static_type(ty):
     if isinstance(ty, TupleType):
         return TupleType([get_static_type(field) for field in ty.fields])
     if isinstance(ty, FuncType) and ty.params is not None:
-        return FuncType(
-            [get_static_type(item) for item in ty.params], get_static_type(ty.ret), ty.purity
-        )
+        return FuncType([get_static_type(item) for item in ty.params], get_static_type(ty.ret), ty.purity)
     _ = AnyType
     return ty
 
@@ -185,9 +181,7 @@ def _type_vars(ty, definable):
             elif not definable:
                 visit(
                     value,
-                    lambda node: (
-                        found.setdefault(id(node), node) if isinstance(node, Var) else None
-                    ),
+                    lambda node: found.setdefault(id(node), node) if isinstance(node, Var) else None,
                 )
 
     def walk(ty):
@@ -245,10 +239,7 @@ def get_var2val(func):
 
 def detect_recursion(mod):
     """Groups of functions that call each other."""
-    calls = {
-        var.name_hint: {item.name_hint for item in called_global_vars(func)}
-        for var, func in mod.functions.items()
-    }
+    calls = {var.name_hint: {item.name_hint for item in called_global_vars(func)} for var, func in mod.functions.items()}
 
     def reached(name):
         seen, todo = set(), list(calls.get(name, ()))
@@ -263,9 +254,7 @@ def detect_recursion(mod):
     groups, done = Array(), set()
     for name in sorted(calls):
         if name in reach[name] and name not in done:
-            group = sorted(
-                other for other in calls if other in reach[name] and name in reach[other]
-            )
+            group = sorted(other for other in calls if other in reach[name] and name in reach[other])
             done.update(group)
             groups.append(Array(mod.get_global_var(item) for item in group))
     return groups

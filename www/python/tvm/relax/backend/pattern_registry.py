@@ -7,9 +7,7 @@ def register_patterns(patterns):
     """Registers patterns, the later ones first in order."""
     from ..transform import FusionPattern
 
-    _patterns.extend(
-        item if isinstance(item, FusionPattern) else FusionPattern(*item) for item in patterns
-    )
+    _patterns.extend(item if isinstance(item, FusionPattern) else FusionPattern(*item) for item in patterns)
 
 
 def get_patterns_with_prefix(prefix):

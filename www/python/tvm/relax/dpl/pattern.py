@@ -7,9 +7,7 @@ from ...ir.base import Node
 from ...ir.expr import Expr, Var
 from ...ir.op import Op
 
-_KINDS = (
-    "wildcard const var dfv gv extern expr call function tuple unordered item or and not attr type shape dtype extents"
-).split()
+_KINDS = ("wildcard const var dfv gv extern expr call function tuple unordered item or and not attr type shape dtype extents").split()
 
 
 class DFPattern(Node):
@@ -96,9 +94,7 @@ class DFPattern(Node):
         return SameShapeConstraint(self, *args)
 
     def __str__(self):
-        fields = ", ".join(
-            str(value) for key, value in self.__dict__.items() if not key.startswith("_")
-        )
+        fields = ", ".join(str(value) for key, value in self.__dict__.items() if not key.startswith("_"))
         return f"{type(self).__name__}({fields})"
 
     __repr__ = __str__
@@ -446,11 +442,7 @@ class Sent:
                 stack.pop()
                 continue
             items = pattern._items()
-            missing = [
-                item
-                for item in items
-                if isinstance(item, DFPattern) and id(item) not in self._places
-            ]
+            missing = [item for item in items if isinstance(item, DFPattern) and id(item) not in self._places]
             if missing:
                 stack.extend(missing)
                 continue
@@ -472,9 +464,7 @@ class Sent:
         _engine.dialect(True)
         key = transform.ask_key(ask) if ask is not None else None
         try:
-            return _engine.call(
-                "user_dpl", what, _engine.words([len(self.list), *self._words, *words]), key
-            )
+            return _engine.call("user_dpl", what, _engine.words([len(self.list), *self._words, *words]), key)
         finally:
             if ask is not None:
                 transform.forget_ask(key)
@@ -593,9 +583,7 @@ def has_attr(attrs, pattern=None):
     return (pattern or wildcard()).has_attr(attrs)
 
 
-def make_fused_bias_activation_pattern(
-    op_name, with_bias=False, activation=None, allow_reshape=False
-):
+def make_fused_bias_activation_pattern(op_name, with_bias=False, activation=None, allow_reshape=False):
     """An operator over data and weight, perhaps with a bias and an activation behind it."""
     out = is_op(op_name)(wildcard(), wildcard())
     if with_bias:

@@ -21,9 +21,7 @@ def of_module(mod):
     from .rewrite import PatternMatchingRewriter
 
     if "pattern" not in mod:
-        raise KeyError(
-            f"Expected module to contain a function named 'pattern', but the module only contains {list(mod._functions)}"
-        )
+        raise KeyError(f"Expected module to contain a function named 'pattern', but the module only contains {list(mod._functions)}")
     if "replacement" not in mod:
         raise KeyError("Expected module to contain a function named 'replacement'")
     pattern, replacement = mod["pattern"], mod["replacement"]
@@ -33,10 +31,7 @@ def of_module(mod):
     from ...ir.base import structural_equal
 
     if not structural_equal(pattern.ty, replacement.ty):
-        raise ValueError(
-            "The pattern and replacement must have the same signature, "
-            f"but the pattern has type {pattern.ty} and the replacement {replacement.ty}"
-        )
+        raise ValueError(f"The pattern and replacement must have the same signature, but the pattern has type {pattern.ty} and the replacement {replacement.ty}")
     params = {id(param): WildcardPattern() for param in pattern.params}
     root = _pattern(pattern, params)
     subroutines = {}
@@ -48,11 +43,7 @@ def of_module(mod):
         subroutines[var.name_hint] = func
 
     def apply(expr, matched):
-        known = {
-            id(new): matched[params[id(old)]]
-            for new, old in zip(replacement.params, pattern.params)
-            if params[id(old)] in matched
-        }
+        known = {id(new): matched[params[id(old)]] for new, old in zip(replacement.params, pattern.params) if params[id(old)] in matched}
         return _inline(replacement, known)
 
     return PatternMatchingRewriter(root, apply, new_subroutines=subroutines)

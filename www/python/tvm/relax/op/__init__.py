@@ -34,11 +34,7 @@ def _operand(value):
         return value.asobject()
     if isinstance(value, (list, tuple)):
         return [_operand(item) for item in value]
-    if (
-        type(value).__module__ == "numpy"
-        and hasattr(value, "item")
-        and getattr(value, "shape", None) == ()
-    ):
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()
     if hasattr(value, "_bytes") or type(value).__name__ in ("ndarray", "Tensor"):
         from ..expr import const
@@ -168,9 +164,7 @@ def call_tir_inplace(gvar, args, inplace_indices, out_ty=None, tir_vars=None, *,
     return new
 
 
-def call_tir_with_grad(
-    gvar, args, out_ty=None, te_grad_name="", te_grad_kwargs=None, tir_vars=None, *, out_sinfo=None
-):
+def call_tir_with_grad(gvar, args, out_ty=None, te_grad_name="", te_grad_kwargs=None, tir_vars=None, *, out_sinfo=None):
     """A call of a tensor program that says what its gradient is."""
     from ..._values import Attrs
 
@@ -193,9 +187,7 @@ def call_dps_packed(func, args, out_ty=None, *, out_sinfo=None):
 def call_pure_packed(func, *args, ty_args=None, sinfo_args=None):
     """A call of a function that is linked in and has no side effects."""
     types_ = sinfo_args if ty_args is None else ty_args
-    types_ = (
-        [] if types_ is None else list(types_) if isinstance(types_, (list, tuple)) else [types_]
-    )
+    types_ = [] if types_ is None else list(types_) if isinstance(types_, (list, tuple)) else [types_]
     return Call(Op.get("relax.call_pure_packed"), [_callee(func), *args], None, types_)
 
 
@@ -204,9 +196,7 @@ def call_inplace_packed(func, *args, inplace_indices, ty_args=None, sinfo_args=N
     from ..._values import Attrs
 
     types_ = sinfo_args if ty_args is None else ty_args
-    types_ = (
-        [] if types_ is None else list(types_) if isinstance(types_, (list, tuple)) else [types_]
-    )
+    types_ = [] if types_ is None else list(types_) if isinstance(types_, (list, tuple)) else [types_]
     indices = [inplace_indices] if isinstance(inplace_indices, int) else list(inplace_indices)
     attrs = Attrs("relax.attrs.CallInplacePackedAttrs", {"inplace_indices": indices})
     return Call(Op.get("relax.call_inplace_packed"), [_callee(func), *args], attrs, types_)
@@ -215,9 +205,7 @@ def call_inplace_packed(func, *args, inplace_indices, ty_args=None, sinfo_args=N
 def call_builtin_with_ctx(func, args, *, ty_args=None, sinfo_args=None):
     """A call of a function of the virtual machine."""
     types_ = sinfo_args if ty_args is None else ty_args
-    types_ = (
-        [] if types_ is None else list(types_) if isinstance(types_, (list, tuple)) else [types_]
-    )
+    types_ = [] if types_ is None else list(types_) if isinstance(types_, (list, tuple)) else [types_]
     return Call(Op.get("relax.call_builtin_with_ctx"), [_callee(func), _tuple(args)], None, types_)
 
 
@@ -228,13 +216,7 @@ def print(*values, format=""):  # noqa: A001
 
 def assert_op(condition, format_args=None, format=""):  # noqa: A002
     """Checks a condition when the program runs."""
-    args = (
-        []
-        if format_args is None
-        else format_args
-        if isinstance(format_args, (list, tuple))
-        else [format_args]
-    )
+    args = [] if format_args is None else format_args if isinstance(format_args, (list, tuple)) else [format_args]
     if isinstance(condition, bool):
         from ..expr import prim_value
 

@@ -61,9 +61,7 @@ class PyFunctionPass(PyModulePass, FunctionPass):
             if isinstance(func, Function):
                 new = self._function(func, made, PassContext.current())
                 if not isinstance(new, Function):
-                    raise TypeError(
-                        f"a function pass must return a function, not {type(new).__name__}"
-                    )
+                    raise TypeError(f"a function pass must return a function, not {type(new).__name__}")
                 if new is not func:
                     made[var] = new
                     changed = True
@@ -82,9 +80,7 @@ class PyDataflowBlockPass(PyModulePass, DataflowBlockPass):
         changed = False
         for var, func in mod.functions.items():
             if isinstance(func, Function):
-                new = map_dataflow_blocks(
-                    func, made, lambda block: self._function(block, made, PassContext.current())
-                )
+                new = map_dataflow_blocks(func, made, lambda block: self._function(block, made, PassContext.current()))
                 if new is not func:
                     made[var] = new
                     changed = True
@@ -133,9 +129,7 @@ class FusionPattern:
 class PatternCheckContext:
     """What a check of a pattern may look at."""
 
-    def __init__(
-        self, matched_expr, annotated_expr, matched_bindings, var_usages, value_to_bound_var
-    ):
+    def __init__(self, matched_expr, annotated_expr, matched_bindings, var_usages, value_to_bound_var):
         self.matched_expr = matched_expr
         self.annotated_expr = annotated_expr
         self.matched_bindings = matched_bindings
@@ -150,9 +144,7 @@ def FuseOpsByPattern(patterns, bind_constants=True, annotate_codegen=False, entr
     from ...ir.module import name_id
     from ..dpl.pattern import Sent
 
-    fusions = [
-        item if isinstance(item, FusionPattern) else FusionPattern(*item) for item in patterns
-    ]
+    fusions = [item if isinstance(item, FusionPattern) else FusionPattern(*item) for item in patterns]
 
     def apply(mod, ctx):
         sent = Sent([fusion.pattern for fusion in fusions])
@@ -166,17 +158,9 @@ def FuseOpsByPattern(patterns, bind_constants=True, annotate_codegen=False, entr
                     var, value = get(EXPR, words[at + 2] - 1), get(EXPR, words[at + 1])
                     bindings[var] = value
                     bound[value] = var
-            annotated = {
-                name: matched[one]
-                for name, one in fusion.annotation_patterns.items()
-                if one in matched
-            }
+            annotated = {name: matched[one] for name, one in fusion.annotation_patterns.items() if one in matched}
             usages = _usages(mod)
-            return bool(
-                fusion.check(
-                    PatternCheckContext(get(EXPR, words[0]), annotated, bindings, usages, bound)
-                )
-            )
+            return bool(fusion.check(PatternCheckContext(get(EXPR, words[0]), annotated, bindings, usages, bound)))
 
         words = [int(bind_constants), int(annotate_codegen)]
         entries = list(entry_functions or ())

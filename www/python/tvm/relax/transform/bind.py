@@ -41,9 +41,7 @@ class _Substitute(PyExprMutator):
             fields = [self.visit_type(field) for field in ty.fields]
             return ty if all(a is b for a, b in zip(fields, ty.fields)) else TupleType(fields)
         if isinstance(ty, FuncType) and ty.params is not None:
-            return FuncType(
-                [self.visit_type(item) for item in ty.params], self.visit_type(ty.ret), ty.purity
-            )
+            return FuncType([self.visit_type(item) for item in ty.params], self.visit_type(ty.ret), ty.purity)
         return ty
 
     def visit_shape_expr_(self, op):
@@ -105,9 +103,7 @@ def bind_params_pass(func_name, params):
         rest = [param for param in func.params if param not in found]
         params_left = [mutator.visit_var_def(param) for param in rest]
         body = mutator.visit_with_new_scope(func.body, params_left)
-        made = Function(
-            params_left, body, body.ty or mutator.visit_type(func.ret_ty), func.is_pure, func.attrs
-        )
+        made = Function(params_left, body, body.ty or mutator.visit_type(func.ret_ty), func.is_pure, func.attrs)
         new = mod.clone()
         new[new.get_global_var(func_name)] = mutator.builder_.normalize(made)
         return new
@@ -116,11 +112,7 @@ def bind_params_pass(func_name, params):
 
 
 def _infer(ty, value, known):
-    if (
-        isinstance(ty, TensorType)
-        and isinstance(ty.shape, ShapeExpr)
-        and isinstance(value, GenericConst)
-    ):
+    if isinstance(ty, TensorType) and isinstance(ty.shape, ShapeExpr) and isinstance(value, GenericConst):
         shape = value.data.shape
         if len(shape) != len(ty.shape.values):
             raise ValueError(f"the value has the shape {shape}, and the parameter the type {ty}")
@@ -131,17 +123,9 @@ def _infer(ty, value, known):
         return
     for extent, actual in pairs:
         if isinstance(extent, Var):
-            known[extent] = (
-                actual if isinstance(actual, Expr) else IntImm(extent.dtype, int(actual))
-            )
-        elif (
-            isinstance(extent, IntImm)
-            and not isinstance(actual, Expr)
-            and extent.value != int(actual)
-        ):
-            raise ValueError(
-                f"the value has the extent {actual} where the parameter has {extent.value}"
-            )
+            known[extent] = actual if isinstance(actual, Expr) else IntImm(extent.dtype, int(actual))
+        elif isinstance(extent, IntImm) and not isinstance(actual, Expr) and extent.value != int(actual):
+            raise ValueError(f"the value has the extent {actual} where the parameter has {extent.value}")
 
 
 def bind_symbolic_vars_pass(binding_map, func_name=None):
@@ -150,11 +134,7 @@ def bind_symbolic_vars_pass(binding_map, func_name=None):
 
     def apply(mod, ctx):
         new = mod.clone()
-        names = (
-            [func_name]
-            if func_name is not None
-            else [var.name_hint for var in mod.get_global_vars()]
-        )
+        names = [func_name] if func_name is not None else [var.name_hint for var in mod.get_global_vars()]
         for name in names:
             func = mod[name]
             if not isinstance(func, Function):
@@ -167,24 +147,16 @@ def bind_symbolic_vars_pass(binding_map, func_name=None):
                 symbols.setdefault(id(var), var)
             known = {}
             for key, value in binding_map.items():
-                named = [
-                    var
-                    for var in symbols.values()
-                    if (var.name_hint == key if isinstance(key, str) else var is key)
-                ]
+                named = [var for var in symbols.values() if (var.name_hint == key if isinstance(key, str) else var is key)]
                 if not named:
                     if func_name is not None:
                         raise ValueError(f"Function does not use symbolic var {key}")
                     continue
                 if len(named) > 1:
-                    raise ValueError(
-                        f"Function contains multiple symbolic variables with name {key}"
-                    )
+                    raise ValueError(f"Function contains multiple symbolic variables with name {key}")
                 if named[0] in known:
                     raise ValueError(f"symbolic variable {key} is bound twice")
-                known[named[0]] = (
-                    value if isinstance(value, Expr) else IntImm(named[0].dtype, int(value))
-                )
+                known[named[0]] = value if isinstance(value, Expr) else IntImm(named[0].dtype, int(value))
             if not known:
                 continue
             mutator = _Substitute(mod, known)

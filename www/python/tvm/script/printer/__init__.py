@@ -3,8 +3,8 @@
 import difflib
 import warnings
 
-from .. import _engine
-from .._node import EXPR, PRIM, TYPE, number
+from ... import _engine
+from ..._node import EXPR, PRIM, TYPE, number
 
 
 _ELSEWHERE = (
@@ -28,11 +28,11 @@ def _check(options):
 def script(node, *, name=None, show_meta=False, **options):
     """The text of a module, function, expression or type."""
     _check(options)
-    from ..ir.expr import Expr, GlobalVar
-    from ..ir.module import IRModule
-    from ..ir.op import Op
-    from ..ir.type import Type
-    from ..tirx.stmt import Stmt
+    from ...ir.expr import Expr, GlobalVar
+    from ...ir.module import IRModule
+    from ...ir.op import Op
+    from ...ir.type import Type
+    from ...tirx.stmt import Stmt
 
     if isinstance(node, IRModule):
         words = _engine.words(node._words())
@@ -57,8 +57,8 @@ def script(node, *, name=None, show_meta=False, **options):
 
 def _body_of(stmt):
     """A statement, behind declarations of what it does not define."""
-    from ..tirx.function import PrimFunc
-    from ..tirx.stmt import SBlock, SBlockRealize, SeqStmt
+    from ...tirx.function import PrimFunc
+    from ...tirx.stmt import SBlock, SBlockRealize, SeqStmt
 
     # A block alone would be taken for the root of the function.
     alone = isinstance(stmt, (SBlock, SBlockRealize))
@@ -70,16 +70,16 @@ def _body_of(stmt):
 
 
 def _is_scalar(node):
-    from ..ir.expr import Var
-    from ..tirx.expr import PrimCall, PrimNode
+    from ...ir.expr import Var
+    from ...tirx.expr import PrimCall, PrimNode
 
     return isinstance(node, (PrimNode, PrimCall)) and not isinstance(node, Var)
 
 
 def _scalar_text(node):
     """A scalar as it stands in a tensor program."""
-    from ..tirx.expr import Reduce
-    from ..tirx.stmt import Evaluate
+    from ...tirx.expr import Reduce
+    from ...tirx.stmt import Evaluate
 
     if isinstance(node, Reduce):
         parts = [f"source={list(node.source)}", f"init={list(node.init)}", f"axis={list(node.axis)}"]
@@ -97,7 +97,7 @@ def type_text(ty):
 
 def astext(node, show_meta_data=True, annotate=None):
     """The text of a program of Relay."""
-    from ..ir.module import IRModule
+    from ...ir.module import IRModule
 
     if isinstance(node, IRModule):
         words = _engine.words(node._words())
@@ -113,7 +113,7 @@ def to_json(node):
     """A text from which `of_json` makes an equal thing, in this session."""
     import json
 
-    from ..ir.module import IRModule
+    from ...ir.module import IRModule
 
     key = f"{len(_saved)}"
     _saved[key] = node.clone() if isinstance(node, IRModule) else node

@@ -1,0 +1,114 @@
+"""Expressions that all dialects have, as the engine has them."""
+
+from .. import _engine
+from .._node import ATTRS, EXPR, NONE, PRIM, SYMBOL, TYPE, get, lazy, makers, maybe, name_of, row
+from .._values import Array
+from . import expr as _expr
+from .expr import Call, GenericConst, GlobalVar, StringImm, Tuple, TupleGetItem, Var, _SizeVar, expr_makers, relay_makers
+from .type import StringType, type_of_dtype
+
+
+def _type_later(expr, words):
+    if words[1] != NONE:
+        expr.__dict__["_ty"] = get(TYPE, words[1])
+
+
+def load_expr(expr):
+    """Fills an expression from its row."""
+    words = row(EXPR, expr._e)
+    fields = expr.__dict__
+    _type_later(expr, words)
+    match words[0]:
+        case 0:
+            fields["name"] = name_of(words[2])
+            if "_ty" not in fields:
+                fields["_ty"] = maybe(TYPE, words[3])
+        case 1:
+            fields["name_hint"] = name_of(words[2])
+        case 2:
+            fields["name"] = name_of(words[2])
+        case 4:
+            from ..runtime.tensor import Tensor
+
+            fields["data"] = Tensor.of_engine(expr._e)
+            fields.setdefault("_ty", None)
+            if fields["_ty"] is None:
+                from .type import TensorType
+
+                fields["_ty"] = TensorType(list(words[3:]), name_of(words[2]))
+        case 5:
+            fields["fields"] = Array(get(EXPR, item) for item in words[2:])
+        case 6:
+            fields["tuple_value"] = get(EXPR, words[2])
+            fields["index"] = words[3]
+        case 7:
+            fields["op"] = get(EXPR, words[2])
+            fields["attrs"] = maybe(ATTRS, words[3])
+            end = 5 + words[4]
+            fields["ty_args"] = Array(get(TYPE, item) for item in words[5:end])
+            fields["args"] = Array(get(EXPR, item) for item in words[end:])
+        case 18:
+            fields["value"] = name_of(words[2])
+            fields["_ty"] = StringType()
+
+
+def _make(number, words):
+    kind = words[0]
+    if not _engine.is_relax() and kind in relay_makers:
+        return relay_makers[kind](number, words)
+    return expr_makers[kind](number, words)
+
+
+def _by_class(cls):
+    return lambda number, words: lazy(cls, EXPR, number, load_expr)
+
+
+def _load_symbol(var):
+    name, dtype, _ = row(SYMBOL, var._y)
+    var.__dict__["name"] = name_of(name)
+    var.__dict__["_ty"] = type_of_dtype(name_of(dtype))
+
+
+def _make_symbol(number, words):
+    return lazy(_SizeVar if words[2] else Var, SYMBOL, number, _load_symbol)
+
+
+def _make_var(number, words):
+    if words[5] != NONE and not words[4]:
+        var = get(SYMBOL, words[5])
+        if var.__dict__.get("_e") is None:
+            var.__dict__["_e"] = number
+            return var
+    cls = _expr.dataflow_var_class if words[4] else Var
+    return lazy(cls, EXPR, number, load_expr)
+
+
+def _make_global(number, words):
+    found = GlobalVar(name_of(words[2]))
+    found.__dict__["_e"] = number
+    if words[1] != NONE:
+        found.__dict__["_load"] = load_expr
+        del found.__dict__["name_hint"]
+    return found
+
+
+def _make_prim(number, words):
+    found = get(PRIM, words[2])
+    found.__dict__["_e"] = number
+    return found
+
+
+expr_makers.update(
+    {
+        0: _make_var,
+        1: _make_global,
+        4: _by_class(GenericConst),
+        5: _by_class(Tuple),
+        6: _by_class(TupleGetItem),
+        7: _by_class(Call),
+        17: _make_prim,
+        18: _by_class(StringImm),
+    }
+)
+makers[EXPR] = _make
+makers[SYMBOL] = _make_symbol
