@@ -48,6 +48,10 @@ declare module "passlab-samples" {
   const url: string;
   export default url;
 }
+declare module "passlab-api-python" {
+  const url: string;
+  export default url;
+}
 declare module "passlab-api" {
   const url: string;
   export default url;

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { parse, resolve } from "node:path";
 import type { Made } from "./made.ts";
 import { API } from "./user/docs.ts";
+import { pythonApi } from "./user/python-docs.ts";
 import { samples } from "./user/samples/list.ts";
 
 const SOURCE = /\.(relay|py|js|md|json)$/;
@@ -33,4 +34,5 @@ export const texts: Record<string, Made> = {
     make: () => JSON.stringify({ list: samples, scripts: folder("user/samples") }),
   },
   "passlab-api": { name: "api.json", make: () => JSON.stringify(API) },
+  "passlab-api-python": { name: "api-python.json", make: () => JSON.stringify(pythonApi()) },
 };

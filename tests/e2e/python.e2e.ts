@@ -154,6 +154,16 @@ describe("a script in Python", { timeout: 120_000 }, () => {
       await eventually(() => lab.source(), /R\.exp/);
     }));
 
+  test("is completed and explained from the docs of the package", () =>
+    withPython("import tvm\n", async (lab) => {
+      await lab.script.click();
+      await lab.page.keyboard.press("Control+End");
+      await lab.page.keyboard.type("tvm.relax.PyExprMu");
+      const list = lab.page.getByRole("listbox", { name: "Completions" });
+      await list.getByRole("option", { name: /^PyExprMutator/ }).waitFor();
+      await lab.page.locator(".api-doc").getByText("class PyExprMutator").waitFor();
+    }));
+
   test("is underlined where it goes wrong, with the name of the exception", () =>
     withPython(`# language: python\ndef f():\n    raise KeyError("é")\n\nf()\n`, async (lab) => {
       await lab.problems.getByText("KeyError: 'é'").first().waitFor({ timeout: START });

@@ -12,6 +12,7 @@ import {
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, hoverTooltip, placeholder } from "@codemirror/view";
 import api from "passlab-api";
+import apiPython from "passlab-api-python";
 import { fetched } from "../state/texts";
 import type { ApiEntry } from "../user/docs";
 import { completing } from "./completing";
@@ -83,15 +84,16 @@ function namesOf(entries: readonly ApiEntry[]): Names {
   return { globals, members, globalOptions, memberOptions, api: apiOf(entries), hooks };
 }
 
-let known: Promise<Names> | null = null;
+const known = new Map<string, Promise<Names>>();
 
-/** Fetches the names with the pane; null after a failure, and the next call tries again. */
-async function names(): Promise<Names | null> {
-  known ??= fetched<ApiEntry[]>(api).then(namesOf);
+/** Fetches the names with the pane, or those of Python; null after a failure, and the next call tries again. */
+async function names(url = api): Promise<Names | null> {
+  const found = known.get(url) ?? fetched<ApiEntry[]>(url).then(namesOf);
+  known.set(url, found);
   try {
-    return await known;
+    return await found;
   } catch {
-    known = null;
+    known.delete(url);
     return null;
   }
 }
@@ -138,17 +140,22 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   return { from, options: [...hooks, ...rest], validFor };
 }
 
-/** Completes the names and keywords of a script in Python. */
-function completePython(context: CompletionContext): CompletionResult | null {
+/** Completes the names and keywords of a script in Python, and what the package `tvm` has. */
+async function completePython(context: CompletionContext): Promise<CompletionResult | null> {
   const word = context.matchBefore(/\w*/);
   const from = word?.from ?? context.pos;
   const member = context.state.sliceDoc(Math.max(0, from - 1), from) === ".";
-  if (member || (!context.explicit && from === context.pos)) return null;
-  const names = pythonNames(context.state.doc.toString());
-  const options = [
-    ...names.map((label) => ({ label, type: "variable", boost: 1 })),
-    ...[...PYTHON_KEYWORDS].map((label) => ({ label, type: "keyword" })),
-  ];
+  if (!context.explicit && !member && from === context.pos) return null;
+  const found = await names(apiPython);
+  const own = pythonNames(context.state.doc.toString());
+  // Behind a dot stands a method, or a name of a module.
+  const options = member
+    ? [...(found?.memberOptions ?? []), ...(found?.globalOptions ?? [])]
+    : [
+        ...own.map((label) => ({ label, type: "variable", boost: 1 })),
+        ...[...PYTHON_KEYWORDS].map((label) => ({ label, type: "keyword" })),
+        ...(found?.globalOptions ?? []),
+      ];
   return { from, options, validFor: /^\w*$/ };
 }
 
@@ -188,17 +195,28 @@ function membersAt(state: EditorState, dot: number, found: Names): Completion[] 
   });
 }
 
+const tip = ({ from, to }: { from: number; to: number }, entries: readonly ApiEntry[]) =>
+  entries.length === 0
+    ? null
+    : {
+        pos: from,
+        end: to,
+        above: true,
+        create: () => ({ dom: explained(entries.slice(0, 3)) }),
+      };
+
 const hover = hoverTooltip(async (view, position) => {
-  if (inPython(view.state.doc)) return null;
+  const python = inPython(view.state.doc);
   const word = view.state.wordAt(position);
   if (!word) return null;
   const name = view.state.sliceDoc(word.from, word.to);
   const isMember = view.state.sliceDoc(Math.max(0, word.from - 1), word.from) === ".";
-  const found = await names();
+  const found = await names(python ? apiPython : api);
   if (!found) return null;
   const own = found.globals.filter((entry) => entry.name === name);
+  if (python && own.length > 0) return tip(word, own);
   let entries = isMember || own.length === 0 ? (found.members.get(name) ?? []) : own;
-  if (isMember) {
+  if (isMember && !python) {
     const type = typeBefore(view.state.doc.toString(), word.from - 1, found.api);
     const field = type === null ? undefined : fieldsOf(type, found).get(name);
     const exact = entries.filter((entry) => entry.name === `${type}.${name}`);
@@ -207,13 +225,7 @@ const hover = hoverTooltip(async (view, position) => {
     else if (field !== undefined)
       entries = [{ name, signature: field ? `${type}.${name}: ${field}` : `${type}.${name}`, doc }];
   }
-  if (entries.length === 0) return null;
-  return {
-    pos: word.from,
-    end: word.to,
-    above: true,
-    create: () => ({ dom: explained(entries.slice(0, 3)) }),
-  };
+  return tip(word, entries);
 });
 
 /** The extensions of the editor of scripts. */
