@@ -1,5 +1,6 @@
 //! The instructions: which arguments each takes, and the primitive that does it.
 
+use super::pad_layout::PadValue;
 use super::state::{BlockRef, LOOK_UPS, LoopRef, PRIMITIVES, QUIET, State};
 use super::trace::{Call, Value};
 use super::{Outcome, refuse};
@@ -196,7 +197,9 @@ impl Call<'_> {
                 let block = self.block(state, 0, "block")?;
                 let (index, writes) = self.buffer(state, block, 1, "buffer")?;
                 let node = self.need(2, "index_map")?;
-                let pads = self.get(3, "pad_value").is_some();
+                let pad = self.get(3, "pad_value");
+                let value = |state: &mut State<'_>, dtype: DType, index: DType| self.pad_value(state, pad, dtype, index);
+                let pads: Option<&PadValue> = pad.is_some().then_some(&value);
                 let injective = self.named_int("assume_injective_transform", 0)? != 0;
                 let map = |state: &mut State<'_>, dtypes: &[DType]| self.index_map(state, node, dtypes);
                 state.transform_layout(block, index, writes, &map, pads, injective)?;

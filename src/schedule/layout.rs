@@ -2,7 +2,8 @@
 
 use super::analysis::{allocated_in, check_starts_at_zero, nth_buffer, scope_root, uses_any};
 use super::loops::serial;
-use super::state::{BlockRef, State};
+use super::pad_layout::{PadValue, Padded};
+use super::state::{BlockRef, Flags, State};
 use super::{Outcome, refuse};
 use crate::ir::{Block, Buffer, DType, Id, IterKind, IterVar, PrimExpr, PrimId, PrimParam, Region, Stmt, StmtId, Symbol};
 use crate::tir::access::block_reads_and_writes;
@@ -210,7 +211,7 @@ impl State<'_> {
         index: i64,
         writes: bool,
         map: &dyn Fn(&mut State<'_>, &[DType]) -> Outcome<IndexMap>,
-        pads: bool,
+        pad: Option<&PadValue<'_>>,
         injective: bool,
     ) -> Outcome<()> {
         let (tree, at) = self.find_block(of)?;
@@ -228,6 +229,23 @@ impl State<'_> {
         if matched {
             return refuse("ScheduleError: The input buffer is defined in `match_buffer` of a block");
         }
+        let pad = match pad {
+            Some(pad) => {
+                let map = pad(self, old.dtype, dtypes.first().copied().unwrap_or(DType::I32))?;
+                let [value] = map.indices[..] else {
+                    let count = map.indices.len();
+                    return refuse(format!(
+                        "ScheduleError: The IndexMap specifying pad_value has {count} outputs, should only have one output"
+                    ));
+                };
+                let given = self.store.prim_dtype(value);
+                if given != old.dtype {
+                    return refuse(format!("ScheduleError: Type mismatch {} vs {given}", old.dtype));
+                }
+                Some(map)
+            }
+            None => None,
+        };
         let site = allocated_in(self, &tree, at, buffer);
         let root = match site {
             Some(site) => site,
@@ -235,26 +253,54 @@ impl State<'_> {
         };
         let analyzer = &mut Analyzer::new();
         self.bind_shapes(analyzer)?;
+        let mut padded = None;
         if !injective {
-            let Some((_, padding)) = map.inverse(self.store, analyzer, &old.shape, Level::NoCheck) else {
+            let Some((inverse, padding)) = map.inverse(self.store, analyzer, &old.shape, Level::NoCheck) else {
                 return refuse("InternalError: Could not parse mapping as sum of iterators");
             };
             if self.store.as_prim_int(padding) != Some(0) {
-                return refuse(match pads {
-                    true => "NotImplementedError: `transform_layout` with a value for padding is not here yet",
-                    false => "ScheduleError: Transformation would introduce padding at places that the buffer does not have",
-                });
+                let Some(value) = pad else {
+                    return refuse(
+                        "ScheduleError: Transformation would introduce padding at places that the buffer does not have",
+                    );
+                };
+                padded = Some((inverse, padding, value));
             }
         }
         let shape = map.map_shape(self.store, analyzer, &old.shape);
         let new = self.store.add_buffer(Buffer { shape: shape.into(), ..old });
         let stmt = tree.nodes[root].stmt;
+        let (scope, made) = match padded {
+            Some((inverse, predicate, value)) => {
+                self.pad_layout(stmt, &Padded { old: buffer, new, inverse, predicate, value })?
+            }
+            None => (stmt, None),
+        };
         let mut accesses = Accesses { relayout: Some((buffer, new, map)), ..Accesses::new() };
-        let rewritten = Rewriting::new(self.store).visit(&mut accesses, stmt);
+        let rewritten = Rewriting::new(self.store).visit(&mut accesses, scope);
         if accesses.lost {
             return refuse("InternalError: Check failed: the region of a buffer is not found again");
         }
-        self.replace(stmt, rewritten, &[], &[])?;
+        let made: Vec<Id<Block>> = match made {
+            None => Vec::new(),
+            // It is a new one since then, of the same name.
+            Some(made) => {
+                let name = self.store.prim_block(made).name;
+                let all = super::tree::blocks_in(self.store, rewritten);
+                all.into_iter().filter(|block| self.store.prim_block(*block).name == name).collect()
+            }
+        };
+        self.replace(stmt, rewritten, &[], &made)?;
+        // TVM knows nothing of a block that it made here, nor of the scope where it stands at the beginning of that.
+        let unknown = Flags { affine: false, covered: false, stages: false };
+        for block in &made {
+            self.set_flags(*block, unknown);
+            if self.store.prim_block(*block).writes.is_empty() {
+                let tree = self.tree()?;
+                let scope = tree.block(*block).and_then(|at| tree.scope(at)).and_then(|at| tree.as_block(at));
+                scope.into_iter().for_each(|scope| self.set_flags(scope, unknown));
+            }
+        }
         if site.is_none() {
             let mut func = self.func()?;
             for param in &mut func.params {

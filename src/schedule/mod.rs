@@ -9,8 +9,7 @@
 //! [`apply_trace`] runs instructions as `sch.trace.as_python()` prints them. One that TVM refuses is refused, with TVM's
 //! message and its place; those before it stand.
 //!
-//! `set_axis_separator` is none of TVM 0.27's any more and is refused; `transform_layout` with a value for padding is refused
-//! as `NotImplementedError`.
+//! `set_axis_separator` is none of TVM 0.27's any more and is refused.
 //!
 //! Files: [`state`] and `tree` (the program and where things are in it), `trace` (arguments of instructions), `analysis`
 //! and `scope` (what is checked), one file for each family of primitives, and [`dlight`] (schedules by rules).
@@ -35,6 +34,7 @@ mod layout;
 mod loops;
 mod matching;
 mod pad_einsum;
+mod pad_layout;
 mod padding;
 mod partition;
 mod query;

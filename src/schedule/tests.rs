@@ -247,3 +247,78 @@ class Module:
     let twice = run("tvm.s_tir.TensorIntrin.register('twice', desc, impl)").expect_err("there is one");
     assert_eq!(twice, "ValueError: TensorIntrin 'twice' has already been registered");
 }
+
+/// A block that doubles ten numbers, and one that adds one to each.
+const TEN: &str = r#"
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((10,), "float32"), D: T.Buffer((10,), "float32")):
+        B = T.sblock_alloc_buffer((10,))
+        for i in range(10):
+            with T.sblock("B"):
+                vi = T.axis.spatial(10, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi] * T.float32(2.0)
+        for i in range(10):
+            with T.sblock("D"):
+                vi = T.axis.spatial(10, i)
+                T.reads(B[vi])
+                T.writes(D[vi])
+                D[vi] = B[vi] + T.float32(1.0)
+"#;
+
+#[test]
+fn padding_is_written_by_the_writer_or_behind_it_and_assumed_of_what_is_only_read() {
+    let run = |before: &str, buffer: &str, value: &str| {
+        let store = &mut Store::new();
+        let module = crate::parse::parse(store, TEN).program.module;
+        let text = format!(
+            "b = sch.get_sblock('B')\nl, = sch.get_loops(b)\n{before}\n\
+             sch.transform_layout(b, {buffer}, lambda i: (i // 4, i % 4), pad_value={value})\n"
+        );
+        let trace = parse_trace(&text).expect("a trace");
+        let mut state = State::new(store, &module);
+        let result = apply_trace(&mut state, &trace).map_err(|failure| failure.message);
+        let module = state.module();
+        result.map(|()| print::module(store, &module, &PrintOptions::default()))
+    };
+    let written = run("", "('write', 0)", "0.0").expect("it can be padded");
+    assert!(
+        written.contains(
+            "\
+        for axis0, axis1 in T.grid(3, 4):
+            with T.sblock(\"B\"):
+                v_axis0, v_axis1 = T.axis.remap(\"SS\", [axis0, axis1])
+                T.reads(A[v_axis0 * 4 + v_axis1])
+                T.writes(B[v_axis0, v_axis1])
+                B[v_axis0, v_axis1] = T.if_then_else(v_axis0 == 2 and 2 <= v_axis1, T.float32(0.0), A[v_axis0 * 4 + v_axis1] * T.float32(2.0))
+"
+        ),
+        "{written}"
+    );
+    let behind = run("sch.parallel(l)", "('write', 0)", "lambda i, j: T.float32(0.0)").expect("it can be padded");
+    assert!(
+        behind.contains(
+            "\
+                B[vi // 4, vi % 4] = A[vi] * T.float32(2.0)
+        for axis0, axis1 in T.grid(3, 4):
+            with T.sblock(\"buffer_B_padding\"):
+                v_axis0, v_axis1 = T.axis.remap(\"SS\", [axis0, axis1])
+                T.where(axis0 == 2 and 2 <= axis1)
+                T.reads()
+                T.writes(B[v_axis0, v_axis1])
+                B[v_axis0, v_axis1] = T.float32(0.0)
+"
+        ),
+        "{behind}"
+    );
+    let assumed = run("", "('read', 0)", "0.0").expect("it can be padded");
+    assert!(
+        assumed.contains("T.assume(not (v_axis0 == 2 and 2 <= v_axis1) or A[v_axis0, v_axis1] == T.float32(0.0))"),
+        "{assumed}"
+    );
+    assert_eq!(run("", "('write', 0)", "0"), Err("ScheduleError: Type mismatch float32 vs int32".to_owned()));
+    assert!(run("", "('write', 0)", "None").expect_err("no value").starts_with("ScheduleError: Transformation would introduce"));
+}

@@ -352,6 +352,27 @@ impl<'a> Call<'a> {
         Ok(IndexMap { params: vars, indices })
     }
 
+    /// The value of padding: a number, or a lambda over the new indices; a number is one of the buffer's type.
+    pub(super) fn pad_value(&self, state: &mut State<'_>, node: Option<&Node>, dtype: DType, index: DType) -> Outcome<IndexMap> {
+        let Some(node) = node else { return refuse("TypeError: there is no value for the padding") };
+        let bare = if let NodeKind::Lambda(_, body) = &node.kind { body } else { node };
+        match bare.kind {
+            NodeKind::Int(_) | NodeKind::Float(_) => {
+                let value = match bare.kind {
+                    NodeKind::Int(value) => state.store.prim_int(value, if dtype.is_float() { DType::I32 } else { dtype }),
+                    NodeKind::Float(value) => state.store.prim_float(value, if dtype.is_float() { dtype } else { DType::F32 }),
+                    _ => return refuse("TypeError: the value of padding is a number"),
+                };
+                Ok(IndexMap { params: Vec::new(), indices: vec![value] })
+            }
+            _ if std::ptr::eq(bare, node) => {
+                let value = self.prim(state, node, &FxHashMap::default(), dtype)?;
+                Ok(IndexMap { params: Vec::new(), indices: vec![value] })
+            }
+            _ => self.index_map(state, node, &[index]),
+        }
+    }
+
     /// An expression of a lambda.
     pub(super) fn prim(
         &self,

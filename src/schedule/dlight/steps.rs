@@ -168,7 +168,7 @@ impl Sch<'_, '_> {
 
     pub(super) fn transform_layout(&mut self, block: BlockRef, index: i64, writes: bool, map: &IndexMap) -> Outcome<()> {
         self.step("transform_layout", &mut |state| {
-            state.transform_layout(block, index, writes, &|_, _| Ok(map.clone()), false, false)
+            state.transform_layout(block, index, writes, &|_, _| Ok(map.clone()), None, false)
         })
     }
 
