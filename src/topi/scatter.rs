@@ -51,6 +51,8 @@ pub(super) fn each(te: &mut Te, extent: PrimId, parallel: bool, body: &mut dyn F
     let var = te.store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
     let used = te.store.prim(PrimExpr::Var(var));
     let body = body(te, used);
+    // TVM's builder of loops simplifies extents.
+    let extent = te.simplify(extent);
     let kind = if parallel { ForKind::Parallel } else { ForKind::Serial };
     let head = For { var, min: te.int(0), extent, step: None, kind, annotations: None };
     te.store.add_stmt(Stmt::For(Box::new(head), body))

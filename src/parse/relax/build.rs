@@ -24,6 +24,10 @@ pub(super) struct Builder {
     pub(super) dataflow: bool,
     /// The number of dataflow blocks opened so far.
     pub(super) block: u32,
+    /// The number of bindings made so far.
+    made: u32,
+    /// The number of bindings made when the current statement began.
+    begun: u32,
 }
 
 impl Builder {
@@ -36,6 +40,11 @@ impl Builder {
             1 => base.to_owned(),
             n => format!("{base}{}", n - 1),
         }
+    }
+
+    /// Notes that a statement begins.
+    pub(super) fn begin(&mut self) {
+        self.begun = self.made;
     }
 
     pub(super) fn open(&mut self) {
@@ -51,6 +60,7 @@ impl Builder {
     /// Adds a binding to the block under way.
     pub(super) fn push(&mut self, binding: Binding) {
         let dataflow = self.dataflow;
+        self.made += 1;
         if self.sequences.is_empty() {
             self.open();
         }
@@ -97,6 +107,10 @@ impl Reader<'_, '_> {
             ));
         }
         let value = self.node(value, ty.filter(|_| cast.is_none()), span)?;
+        // TVM writes the type to the call as it was read; a call whose operands got bindings is another one.
+        let ty = ty.filter(|ty| {
+            self.builder.made == self.builder.begun || cast.is_some() || matches!(self.store.type_of_id(*ty), Type::Prim(_))
+        });
         Ok(self.bind(value, cast, name, ty, local, span))
     }
 
@@ -151,7 +165,8 @@ impl Reader<'_, '_> {
         }
         let args = self.store.list(&operands);
         let info = self.store.add_call_info(attrs, &ty_args);
-        let node = self.store.add_typed(Expr::Call { callee, args, info }, own.or(ty));
+        let own = own.or(ty.filter(|_| self.builder.made == self.builder.begun));
+        let node = self.store.add_typed(Expr::Call { callee, args, info }, own);
         self.store.set_span(node, span);
         Ok(node)
     }

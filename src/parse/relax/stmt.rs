@@ -69,6 +69,7 @@ impl<'s> Reader<'s, '_> {
             }
             StmtKind::Annotated { target, annotation, value: None } => self.free_variable(target, annotation)?,
             StmtKind::Expr(value) => {
+                self.builder.begin();
                 let value = self.eval(value)?;
                 match value {
                     Value::None | Value::Output | Value::FuncAttr(_) => {}
@@ -143,6 +144,7 @@ impl<'s> Reader<'s, '_> {
         if self.type_variable(target, value)? {
             return Ok(());
         }
+        self.builder.begin();
         let value = self.eval(value)?;
         match self.tree.expr(target) {
             Node::Name => {

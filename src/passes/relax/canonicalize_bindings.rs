@@ -63,19 +63,26 @@ static BINDINGS: Inner = Inner {
     run: Run::Function(|cx, module, function, _| of_bindings(cx.store, module, function)),
 };
 
-/// Runs the pass on one function.
+/// Does once what the pass does, as TVM's function of that name, which other passes call; the pass replaces symbols twice.
 pub fn canonicalize_bindings(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
-    let function = of_symbols(store, module, function)?;
+    let function = canonical_symbols(store, module, function, false)?;
+    of_bindings(store, module, function)
+}
+
+/// Does the same for the bodies of functions alone, in which the symbols of their parameters are unknown.
+pub fn canonicalize_out_of_scope(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
+    let function = canonical_symbols(store, module, function, true)?;
     of_bindings(store, module, function)
 }
 
 /// The value of a symbol may mention another one, so this runs twice, as in TVM.
 fn of_symbols(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
-    let once = canonical_symbols(store, module, function)?;
-    if once == function { Ok(once) } else { canonical_symbols(store, module, once) }
+    let once = canonical_symbols(store, module, function, false)?;
+    if once == function { Ok(once) } else { canonical_symbols(store, module, once, false) }
 }
 
-fn of_bindings(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
+/// Replaces bindings that only name another variable.
+pub(super) fn of_bindings(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
     let plan = Planner::collect(store, function);
     rewrite_function(store, module, function, &mut Canonicalize(plan))
 }

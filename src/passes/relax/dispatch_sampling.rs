@@ -6,7 +6,7 @@
 //! Source: `python/tvm/relax/backend/dispatch_sampling.py`, `gpu_generic/sampling.py`.
 
 use super::dispatch_sort_scan::Dispatch;
-use crate::build::rewrite_module;
+use crate::build::rewrite_module_by_name;
 use crate::ir::Module;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 
@@ -68,7 +68,7 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    let result = rewrite_module(cx.store, module, &mut Dispatch(&["multinomial_from_uniform"]))?;
+    let result = rewrite_module_by_name(cx.store, module, &mut Dispatch(&["multinomial_from_uniform"]))?;
     // TVM's builder gives functions their names at the end.
     cx.run("NormalizeGlobalVar()", &result)
 }

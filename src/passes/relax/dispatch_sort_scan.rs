@@ -8,7 +8,7 @@
 
 use super::calls::op_name;
 use super::support::{device_of, is_gpu};
-use crate::build::{BlockMutator, Mutation, rewrite_module};
+use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::ir::{ExprId, Extents, Module, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::topi::{self, Legalized};
@@ -27,7 +27,8 @@ pub static SPEC: PassSpec = PassSpec {
 depends on the target. Before it this pass makes tensor programs of them: for a processor, sorting is done by a function \
 of the runtime (`tvm.contrib.sort`), and running sums go along the axis one after the other, rows in parallel. \
 `bucketize` becomes a binary search.\n\n\
-The target is that of the result's device (`vdevice`); without one it is a processor. Calls for GPUs stay as they are.",
+The target is that of the result's device (`vdevice`); without one it is a processor. Calls for GPUs stay as they are. A variable whose type \
+TVM writes another way now, `4 * n` for `n * 4`, has no binding after TVM's pass; here it keeps its own.",
     example_before: "\
 @I.ir_module
 class Module:
@@ -61,7 +62,8 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    let result = rewrite_module(cx.store, module, &mut Dispatch(&["bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"]))?;
+    let result =
+        rewrite_module_by_name(cx.store, module, &mut Dispatch(&["bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"]))?;
     // TVM's builder gives functions their names at the end.
     cx.run("NormalizeGlobalVar()", &result)
 }

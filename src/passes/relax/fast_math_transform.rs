@@ -3,7 +3,7 @@
 //! Source: `python/tvm/relax/transform/fast_math.py`.
 
 use super::calls::op_name;
-use crate::build::{BlockMutator, Mutation, rewrite_module};
+use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::ir::{Expr, ExprId, Module, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::topi::{self, Legalized};
@@ -75,7 +75,7 @@ T.float32(0.0048935251855438504))
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    rewrite_module(cx.store, module, &mut Approximate)
+    rewrite_module_by_name(cx.store, module, &mut Approximate)
 }
 
 struct Approximate;

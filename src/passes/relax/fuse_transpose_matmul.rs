@@ -5,7 +5,7 @@
 use super::calls::args;
 use super::fuse_ops_by_pattern::{FusionPattern, fuse_ops_by_pattern};
 use super::support::type_error;
-use crate::build::{BlockMutator, Mutation, rewrite_module};
+use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::ir::{AttrValue, Expr, ExprId, Module, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
 use crate::pattern::Patterns;
@@ -93,7 +93,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let fused = fuse_ops_by_pattern(store, module, &mut fusion, false, &[])?;
     match refused {
         Some(message) => Err(type_error(message)),
-        None => rewrite_module(store, &fused, &mut Lower { module: &fused }),
+        None => rewrite_module_by_name(store, &fused, &mut Lower { module: &fused }),
     }
 }
 
@@ -133,7 +133,17 @@ impl BlockMutator for Lower<'_> {
         let Expr::Global(name) = store.expr(call.callee) else { return post };
         let composite = self.module.function(name).and_then(|function| store.as_function(function));
         let is_ours = composite.is_some_and(|function| store.attr_str(function.attrs, "Composite") == Some(COMPOSITE));
-        let (Some(ty), [w, x], true) = (store.checked_type(post), &args(store, post)[..], is_ours) else { return post };
+        let (Some(ty), true) = (store.checked_type(post), is_ours) else { return post };
+        let operands = args(store, post);
+        // The function gives the transposed matrix, too, where others read it; it has one parameter where that is both factors.
+        let ([w, x], Some(_)) = (&operands[..], store.tensor_info(ty)) else {
+            let message = match store.tensor_info(ty) {
+                Some(_) => "IndexError: Index out of range. size: 1, got index 1",
+                None => "AttributeError: 'TupleType' object has no attribute 'dtype'",
+            };
+            cx.builder.error("relax-fuse", message.to_owned(), store.source_span(post));
+            return post;
+        };
         match topi::product_with_transposed(store, &mut cx.builder, *x, *w, ty) {
             Legalized::New(new) => new,
             Legalized::Same => {

@@ -39,7 +39,8 @@ pub static SPEC: PassSpec = PassSpec {
 that depend on weights only go into `<function>_transform_params`, which takes all weights as a tuple and gives what the function \
 needs; the function takes that in the place of its weights. `R.builtin.stop_lift_params` ends the lifting at a value. Where there \
 is a function of that name already, such as an earlier run made, the two become one that computes the old and then the new. As \
-in TVM, what only the result of a function uses, and no binding, is lifted and not given: it is left without a value.",
+in TVM, what only the result of a function uses, and no binding, is lifted and not given: it is left without a value; TVM gives \
+such a variable new symbols besides, and here it keeps those it has.",
     example_before: "\
 @I.ir_module
 class Module:

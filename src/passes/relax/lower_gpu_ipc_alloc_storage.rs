@@ -3,7 +3,7 @@
 //! Source: `python/tvm/relax/transform/lower_gpu_ipc_alloc_storage.py`.
 
 use super::calls::{args, call, int, op_name, packed};
-use crate::build::{BlockMutator, Mutation, rewrite_module};
+use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::ir::rewrite::Visit;
 use crate::ir::{Expr, ExprId, Module, Store, Type};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
@@ -43,7 +43,7 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassError> {
-    rewrite_module(cx.store, module, &mut Lower)
+    rewrite_module_by_name(cx.store, module, &mut Lower)
 }
 
 struct Lower;

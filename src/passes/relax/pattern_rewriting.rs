@@ -5,7 +5,7 @@
 //! themselves. The value of a sequence that is no variable is left alone, and so are patterns of tuples that the
 //! program does not build, which TVM finds too.
 
-use super::canonicalize_bindings::canonicalize_bindings;
+use super::canonicalize_bindings::{canonicalize_out_of_scope, of_bindings};
 use super::dead_code_elimination::remove_all_unused;
 use super::eliminate_common_subexpr::eliminate_common_subexpr;
 use super::grouping::used_vars;
@@ -13,6 +13,7 @@ use super::support::scope::rewritten_out_of_scope;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::equal::{EqualOptions, exprs};
+use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
 use crate::pass::PassError;
 use crate::pattern::{Bound, Context, Matcher, Matches, Pat, Pattern, Patterns, match_graph};
@@ -139,6 +140,11 @@ pub fn rewrite_bindings(
     // For every block that is no dataflow block, TVM compares the first result with a new sequence that has no type; so
     // such functions are tidied even where nothing matches a pattern.
     let mut tidy = has_ordinary_block(store, function);
+    if tidy {
+        // The arms of branches are tidied before the sequence around them, and each alone.
+        last = tidy_arms(store, module, last)?;
+        last = rewritten_out_of_scope(store, module, last)?;
+    }
     loop {
         let mut blocks = Blocks { module, rewriter, taken: false, changed: false };
         cx.forget();
@@ -149,7 +155,7 @@ pub fn rewrite_bindings(
         }
         loop {
             let start = next;
-            next = canonicalize_bindings(store, module, next)?;
+            next = canonicalize_out_of_scope(store, module, next)?;
             next = eliminate_common_subexpr(store, module, next, false)?;
             next = remove_all_unused(store, module, next);
             if same(store, start, next) {
@@ -172,6 +178,23 @@ fn has_ordinary_block(store: &Store, function: ExprId) -> bool {
         Some(Expr::Seq { blocks, body }) if blocks.is_empty() => !matches!(store.expr(body), Expr::Var(_)),
         Some(Expr::Seq { blocks, .. }) => store.items(blocks).any(|block| !store.block(block).dataflow),
         _ => false,
+    }
+}
+
+/// Removes what is superfluous in functions with branches, and adds no casts: a branch whose arms lose all bindings stays.
+fn tidy_arms(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
+    let mut next = function;
+    if post_order(store, function).into_iter().all(|id| !matches!(store.expr(id), Expr::If { .. })) {
+        return Ok(next);
+    }
+    loop {
+        let start = next;
+        next = of_bindings(store, module, next)?;
+        next = eliminate_common_subexpr(store, module, next, false)?;
+        next = remove_all_unused(store, module, next);
+        if same(store, start, next) {
+            return Ok(next);
+        }
     }
 }
 
@@ -220,13 +243,13 @@ impl BlockMutator for Blocks<'_> {
                 && (matches!(store.expr(binding.value), Expr::If { .. })
                     || contains_impure_call(store, self.module, binding.value));
             if stops {
-                changed |= self.part(store, &mut collected, &mut result);
+                changed |= self.part(store, cx, &mut collected, &mut result);
                 result.push((binding, None));
             } else {
                 collected.push(binding);
             }
         }
-        changed |= self.part(store, &mut collected, &mut result);
+        changed |= self.part(store, cx, &mut collected, &mut result);
         self.taken = changed;
         self.changed |= changed;
         if !changed {
@@ -256,7 +279,13 @@ impl BlockMutator for Blocks<'_> {
 
 impl Blocks<'_> {
     /// Rewrites bindings without side effects and appends them to the others.
-    fn part(&mut self, store: &mut Store, bindings: &mut Vec<Binding>, result: &mut Vec<(Binding, Option<ExprId>)>) -> bool {
+    fn part(
+        &mut self,
+        store: &mut Store,
+        cx: &mut Mutation,
+        bindings: &mut Vec<Binding>,
+        result: &mut Vec<(Binding, Option<ExprId>)>,
+    ) -> bool {
         let bindings = std::mem::take(bindings);
         let found = self.rewriter.rewrite(store, &bindings);
         if found.is_empty() {
@@ -265,13 +294,18 @@ impl Blocks<'_> {
         }
         let replacements: FxHashMap<VarId, ExprId> = found.into_iter().collect();
         let new = bindings.into_iter().map(|binding| (binding, replacements.get(&binding.var).copied()));
-        result.extend(ordered(store, new.collect()));
+        let new: Vec<(Binding, Option<ExprId>)> = new.collect();
+        let span = new.first().and_then(|(binding, _)| store.var_span(binding.var));
+        match ordered(store, new) {
+            Some(new) => result.extend(new),
+            None => cx.builder.error("relax-circular", "Bindings contain circular dependency", span),
+        }
         true
     }
 }
 
-/// Orders bindings behind their new operands, otherwise as they were.
-fn ordered(store: &Store, bindings: Vec<(Binding, Option<ExprId>)>) -> Vec<(Binding, Option<ExprId>)> {
+/// Orders bindings behind their new operands, otherwise as they were. `None` if some depend on each other.
+fn ordered(store: &Store, bindings: Vec<(Binding, Option<ExprId>)>) -> Option<Vec<(Binding, Option<ExprId>)>> {
     let mut remaining: FxHashSet<VarId> = bindings.iter().map(|(binding, _)| binding.var).collect();
     let mut sorted = Vec::with_capacity(bindings.len());
     let mut delayed: Vec<(Binding, Option<ExprId>, Vec<VarId>)> = Vec::new();
@@ -284,7 +318,5 @@ fn ordered(store: &Store, bindings: Vec<(Binding, Option<ExprId>)>) -> Vec<(Bind
             sorted.push((binding, new));
         }
     }
-    // A binding that depends on itself stays in its place; the well-formedness check reports it.
-    sorted.extend(delayed.into_iter().map(|(binding, new, _)| (binding, new)));
-    sorted
+    delayed.is_empty().then_some(sorted)
 }

@@ -30,6 +30,11 @@ pub fn pool2d(cx: &mut Infer<'_>) -> Result<Inferred, String> {
 }
 
 fn pooled(cx: &mut Infer<'_>, layout: Layout) -> Result<Inferred, String> {
+    // TVM looks at the type of the result, which a weaker annotation replaces.
+    let rank = cx.store.tensor_info(cx.ty).and_then(|info| cx.store.rank(&info.extents));
+    if rank != Some(cx.layout_attr("layout", "")?.rank()) {
+        return Err("Unsupported initial layout".to_owned());
+    }
     let now = cx.layout_attr("layout", "")?;
     let out = cx.layout_attr("out_layout", "layout")?;
     let start = initial(now.rank());

@@ -25,7 +25,7 @@ pub static SPEC: PassSpec = PassSpec {
     opt_level: 0,
     required: &[],
     params: &[
-        Param { name: "func_name", default: "\"main\"", doc: "The function." },
+        Param { name: "func_name", default: "", doc: "The function." },
         Param { name: "require_grads", default: "None", doc: "Has to be None: gradients of all parameters." },
         Param { name: "target_index", default: "0", doc: "Which result is differentiated, where the function gives several." },
     ],
@@ -38,6 +38,7 @@ part instead of being kept. At the end, what is not used is removed and transpos
 Known divergence: gradients are taken with respect to all parameters; `R.call_tir_with_grad`, whose gradient is a function of \
 Python, is an error.",
     example_before: "\
+# Gradient(\"main\")
 @I.ir_module
 class Module:
     @R.function

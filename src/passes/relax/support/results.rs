@@ -51,6 +51,14 @@ const KEPT: &[&str] = &[
 /// Returns TVM's reason if it cannot make a tensor program of an operator for tensors without a shape or an element
 /// type: it tries that for every call, whatever its arguments are.
 pub(in crate::passes::relax) fn makes_program_of_unknown(store: &Store, name: &str, operands: &[ExprId]) -> Option<&'static str> {
+    let dtype = operands.first().and_then(|id| store.tensor_info(store.checked_type(*id)?)).and_then(|info| info.dtype);
+    match (name, dtype) {
+        ("power" | "log_add_exp", Some(dtype)) if !dtype.is_float() => return Some("it only applies to float"),
+        ("nn.layer_norm" | "nn.group_norm" | "nn.instance_norm", Some(DType::F64)) => {
+            return Some("only support float32 and float16 for now");
+        }
+        _ => {}
+    }
     if !topi::has_te_form(name) || topi::needs(name) == topi::Known::Nothing || KEPT.contains(&name) {
         return None;
     }

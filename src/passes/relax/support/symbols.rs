@@ -4,24 +4,26 @@
 
 use super::scope::has_bindings;
 use crate::build::{BlockMutator, Mutation, infer_symbols, rewrite_function};
-use crate::infer::relax::types::Bindings;
+use crate::infer::relax::types::{Bindings, erase};
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Id, Module, PrimExpr, Store, Symbol, TypeId};
 use crate::pass::PassError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Replaces symbols of casts by the extents in the types of the cast values.
+/// Replaces symbols of casts by the extents in the types of the cast values. `out_of_scope` says that symbols of parameters
+/// are unknown to the arms of branches.
 pub(in crate::passes::relax) fn canonical_symbols(
     store: &mut Store,
     module: &Module,
     function: ExprId,
+    out_of_scope: bool,
 ) -> Result<ExprId, PassError> {
     let (casts, branches) = casts_and_branches(store, function);
     if !casts && !branches {
         return Ok(function);
     }
-    rewrite_function(store, module, function, &mut Symbols { casts, ..Symbols::default() })
+    rewrite_function(store, module, function, &mut Symbols { casts, out_of_scope, ..Symbols::default() })
 }
 
 /// Tells if there are casts, which define symbols, and if there are branches, which are rebuilt.
@@ -51,6 +53,8 @@ fn casts_and_branches(store: &Store, function: ExprId) -> (bool, bool) {
 struct Symbols {
     /// False if there is no cast at all, so that there is nothing to replace.
     casts: bool,
+    /// True if the function's body is rewritten without its parameters.
+    out_of_scope: bool,
     /// The known values at the begin of the sequences around.
     outer: Vec<Bindings>,
     /// Symbols that are read at run time, for the functions around.
@@ -91,7 +95,7 @@ impl BlockMutator for Symbols {
             Expr::Seq { .. } => cx.symbols = self.outer.pop().unwrap_or_default(),
             // TVM rebuilds blocks, so a branch with bindings always changes.
             Expr::If { then, other, .. } if post != pre || has_bindings(store, then) || has_bindings(store, other) => {
-                return with_casts(store, cx, pre, post);
+                return with_casts(store, cx, pre, post, self.out_of_scope);
             }
             _ => {}
         }
@@ -159,10 +163,17 @@ fn read_symbols(store: &Store, function: ExprId) -> FxHashSet<Id<Symbol>> {
 }
 
 /// Keeps the type of a branch whose arms know different symbols: the arms cast to it.
-fn with_casts(store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId) -> ExprId {
+fn with_casts(store: &mut Store, cx: &mut Mutation, pre: ExprId, post: ExprId, out_of_scope: bool) -> ExprId {
     let Expr::If { cond, then, other } = store.expr(post) else { return post };
     let Some(ty) = store.checked_type(pre).map(|ty| cx.ty(store, ty)) else { return post };
-    let arms = [(then, "then_branch_with_dyn"), (other, "else_branch_with_dyn")].map(|(arm, name)| cast(store, arm, ty, name));
+    let arms = [(then, "then_branch_with_dyn"), (other, "else_branch_with_dyn")].map(|(arm, name)| {
+        // An arm with bindings is rebuilt and forgets the symbols that are unknown.
+        let forgets = out_of_scope && has_bindings(store, arm);
+        match store.checked_type(arm).filter(|_| forgets).map(|own| erase(store, own, &|_| false, &|_| false)) {
+            Some(own) if own == ty => arm,
+            _ => cast(store, arm, ty, name),
+        }
+    });
     if arms == [then, other] {
         return post;
     }

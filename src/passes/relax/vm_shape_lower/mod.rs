@@ -31,7 +31,8 @@ pub static SPEC: PassSpec = PassSpec {
     doc: "Every extent that is no number gets a place in a heap of the function. At its beginning the parameters are checked, \
 and extents that are variables are read from them into the heap; arithmetic over them is computed by functions of TIR \
 (`shape_func`). Shapes that are values are made from the heap, a `match_cast` is checked, and so is the result. Inner functions \
-are an error: `LambdaLift` comes before.",
+are an error: `LambdaLift` comes before. A scalar that is computed and is no extent, such as `m + 1` where only `m` is, stays as \
+it is written: TVM puts the call that reads `m` inside of the sum, which none of its own passes or code generators takes.",
     example_before: "\
 @I.ir_module
 class Module:
