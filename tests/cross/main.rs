@@ -3,7 +3,7 @@
 //! It needs a Python with `apache-tvm` 0.27, which $PASSLAB_PYTHON names. `cross.py` makes programs and runs TVM; its head
 //! documents its options. It starts this program again with `--serve`, which answers a line of JSON with a line of JSON:
 //! the request holds a program, the calls of passes, their opt level and TVM's result or refusal; the answer compares it
-//! with our result.
+//! with our result. With `--tensor` first, `tensor.py` makes tensor programs and takes them through TVM's lowering.
 
 use passlab::diag::Diagnostic;
 use passlab::ir::{Store, equal};
@@ -26,9 +26,19 @@ fn main() -> ExitCode {
         println!("cross: skipped, because $PASSLAB_PYTHON does not name a Python with apache-tvm 0.27");
         return ExitCode::SUCCESS;
     };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cross/cross.py");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cross");
     let engine = std::env::current_exe().expect("a program has a path");
-    let status = Command::new(&python).arg(script).arg("--engine").arg(engine).args(&args).status();
+    let mut command = Command::new(&python);
+    match args.split_first() {
+        Some((first, rest)) if first == "--tensor" => {
+            let number = |at: usize, default: &str| rest.get(at).cloned().unwrap_or_else(|| default.to_owned());
+            command.arg(folder.join("tensor.py")).arg(engine).args([number(0, "200"), number(1, "0")]);
+        }
+        _ => {
+            command.arg(folder.join("cross.py")).arg("--engine").arg(engine).args(&args);
+        }
+    }
+    let status = command.status();
     match status {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
