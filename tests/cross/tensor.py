@@ -5,6 +5,7 @@ the next pass gets TVM's result, so that a difference is one of that pass. A pro
 """
 
 import collections
+import difflib
 import json
 import random
 import subprocess
@@ -201,10 +202,20 @@ def work(engine, first, last):
             args = ARGS.get(name, "")
             make = getattr({"s_tir": tvm.s_tir, "tirx": tvm.tirx}[family].transform, short)
             text, theirs, after = module.script(), None, None
+            # Texts do not hold everything; both begin with what the text says. Layouts of buffers outside of s_tir are the
+            # dialect for devices, which is not read.
+            if "TileLayout" in text:
+                break
+            try:
+                module = from_source(text)
+            except Exception:
+                break
             print(json.dumps({"seed": seed, "pass": name, "begins": True}), flush=True)
             try:
                 after = make(int(args))(module) if args else make()(module)
                 theirs = after.script()
+                if "TileLayout" in theirs:
+                    continue
             except Exception as error:
                 theirs = None
                 why = str(error)[-300:]
@@ -245,8 +256,6 @@ def main(engine, count, first):
             shown[name, last["verdict"]] += 1
             if shown[name, last["verdict"]] <= 2:
                 print(f"\n{last['verdict']}: seed {last['seed']} {name}() {last['why']}\n{last['program']}")
-                import difflib
-
                 theirs, ours = ((last.get(key) or "").split("\n") for key in ("theirs", "ours"))
                 print("\n".join(list(difflib.unified_diff(theirs, ours, "tvm", "passlab", n=1, lineterm=""))[:40]), flush=True)
         # A program that ends TVM itself is counted, and the next one begins.
