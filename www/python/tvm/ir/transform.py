@@ -466,7 +466,7 @@ def _python(value):
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_python(_key(key))}: {_python(item)}" for key, item in value.items()) + "}"
     if hasattr(value, "_as_attr"):
-        return repr(str(value))
+        return _python(value._as_attr())
     if hasattr(value, "name_hint"):
         return repr(value.name_hint)
     if hasattr(value, "numpy"):

@@ -117,5 +117,10 @@ def run(mod, name, args):
     """Evaluates a function of a module."""
     words = mod._words()
     operands = numbers(EXPR, [to_expr(arg) for arg in args])
-    number = _engine.call("table_run", _engine.words(words), name, _engine.words(operands))
+    try:
+        number = _engine.call("table_run", _engine.words(words), name, _engine.words(operands))
+    except _engine.EngineError as exc:
+        if str(exc).startswith("Assertion Failed"):
+            raise AssertionError(str(exc)) from None
+        raise
     return to_value(get(EXPR, number))

@@ -33,11 +33,23 @@ _KEYS = {
     "webgpu": ["webgpu", "gpu"],
     "hexagon": ["hexagon", "cpu"],
 }
-_TAGS = {
-    "nvidia/geforce-rtx-3090-ti": "cuda",
-    "nvidia/nvidia-a100": "cuda",
-    "nvidia/nvidia-h100": "cuda",
+_ARCHES = {
+    "sm_53": "jetson-nano jetson-tx1 tegra-x1",
+    "sm_60": "quadro-gp100 tesla-p100",
+    "sm_61": "geforce-gtx-1050 geforce-gtx-1060 geforce-gtx-1070 geforce-gtx-1080 geforce-gtx-1080-ti nvidia-titan-x tesla-p4 tesla-p40",
+    "sm_62": "jetson-tx2",
+    "sm_70": "nvidia-titan-v nvidia-v100 quadro-gv100",
+    "sm_72": "jetson-agx-xavier",
+    "sm_75": "geforce-rtx-2060 geforce-rtx-2070 geforce-rtx-2080 geforce-rtx-2080-ti nvidia-t4 nvidia-titan-rtx quadro-rtx-8000",
+    "sm_80": "nvidia-a100 nvidia-a30",
+    "sm_86": "geforce-rtx-3060 geforce-rtx-3070 geforce-rtx-3070-ti geforce-rtx-3080 geforce-rtx-3080-ti geforce-rtx-3090 "
+    "geforce-rtx-3090-ti nvidia-a10 nvidia-a10g nvidia-a16 nvidia-a2 nvidia-a40 rtx-a6000",
+    "sm_87": "jetson-agx-orin-32gb jetson-agx-orin-64gb jetson-orin-nano",
+    "sm_89": "geforce-rtx-4090",
+    "sm_90a": "nvidia-h100",
 }
+_TAGS = {f"nvidia/{name}": arch for arch, names in _ARCHES.items() for name in names.split()}
+"""Devices by name, with their architecture."""
 _GPU = {
     "max_num_threads": 1024,
     "max_threads_per_block": 1024,
@@ -60,6 +72,9 @@ class Target(Object):
         if not isinstance(target, dict):
             raise TypeError(f"target has to be a string or dictionary, not {type(target)}")
         config = dict(target)
+        named = config.pop("tag", None) or config.get("kind")
+        if named in _TAGS:
+            config = _tagged(named) | {key: value for key, value in config.items() if key != "kind"}
         inner = config.pop("host", None)
         self.config = Map(config)
         host = inner if host is None else host
@@ -188,6 +203,12 @@ class _Features:
         return self._target.attrs.get(name)
 
 
+def _tagged(name):
+    """The options of a device of a name."""
+    limits = {key: _GPU[key] for key in ("max_shared_memory_per_block", "max_threads_per_block", "thread_warp_size")}
+    return {"kind": "cuda", "arch": _TAGS[name], **limits, "registers_per_block": 65536}
+
+
 def _parse(text):
     if text.strip().startswith("{"):
         import json
@@ -196,12 +217,12 @@ def _parse(text):
     parts = text.split()
     if not parts:
         raise ValueError("Cannot parse an empty target")
-    kind = _TAGS.get(parts[0], parts[0])
+    if parts[0] in _TAGS:
+        return _tagged(parts[0])
+    kind = parts[0]
     if kind not in _KEYS and "/" not in kind and kind not in ("ext_dev", "composite", "stackvm", "nvptx", "aocl", "test"):
         raise ValueError(f'Target kind "{kind}" is not defined')
     config = {"kind": kind}
-    if parts[0] in _TAGS:
-        config["tag"] = parts[0]
     for part in parts[1:]:
         name, _, value = part.lstrip("-").partition("=")
         if name in ("keys", "libs", "mattr"):

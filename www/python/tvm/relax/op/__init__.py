@@ -1,12 +1,14 @@
 """Operators of Relax. Each is a function made from the engine's list; arguments and defaults are completed by the engine's
 parser, so that a call here is what the same call in a program is."""
 
+import re
 import sys
 import types
 
 from ... import _engine
 from ..._catalogue import relax_operators
 from ..._node import EXPR, TYPE, Object, get
+from ...error import InternalError
 from ...ir.expr import Call, Expr, StringImm, Tuple, is_prim_expr
 from ...ir.op import Op
 from ...ir.type import Type
@@ -60,9 +62,30 @@ def call(name, args, kwargs):
         given[key_name] = _operand(value)
         parts.append(f"{key}={key_name}")
     try:
-        return value_of(f"R.{name}({', '.join(parts)})", given)
+        made = value_of(f"R.{name}({', '.join(parts)})", given)
     except _engine.EngineError as exc:
         raise TypeError(str(exc)) from None
+    window = _WINDOW.fullmatch(name)
+    if window and getattr(made, "attrs", None) is not None:
+        _check_window(made.attrs, int(window[1]))
+    return made
+
+
+_WINDOW = re.compile(r"nn\.\w*(?:conv|pool)(\d)d\w*")
+"""Operators that move a window along so many axes."""
+
+
+def _check_window(attrs, ndim):
+    """Raises unless the attributes of a convolution or a pooling have as many parts as it has axes."""
+    if "groups" in attrs and int(attrs.groups) <= 0:
+        raise InternalError(f"The number of groups in convolution is expected to be positive. However, the given number of groups is {attrs.groups}")
+    for field in ("strides", "dilation", "pool_size", "output_padding", "output_size", "padding"):
+        value = attrs.get(field)
+        wanted = 2 * ndim if field == "padding" else ndim
+        # One output size stands for all axes.
+        fits = (1, ndim) if field == "output_size" else (wanted,)
+        if isinstance(value, (list, tuple)) and len(value) not in fits:
+            raise InternalError(f"The input {field} length is expected to be {wanted}. However, the given {field} is {list(value)}")
 
 
 def _make(name):

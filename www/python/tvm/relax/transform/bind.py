@@ -1,5 +1,6 @@
 """Parameters and symbolic variables replaced by what is known of them."""
 
+from ...error import InternalError
 from ...ir.expr import Expr, GenericConst, Var, is_prim_expr
 from ...ir.transform import BuiltInPass, PassInfo, PyModulePass, call_text
 from ...ir.type import FuncType, PrimType, ShapeType, TensorType, TupleType
@@ -85,12 +86,12 @@ def bind_params_pass(func_name, params):
             if isinstance(key, str):
                 named = [param for param in func.params if param.name_hint == key]
                 if not named:
-                    raise ValueError(f'Function does not have parameter with name "{key}"')
+                    raise InternalError(f'Function does not have parameter with name "{key}"')
                 if len(named) > 1:
-                    raise ValueError(f'Function contains multiple parameters with name "{key}"')
+                    raise InternalError(f'Function contains multiple parameters with name "{key}"')
                 key = named[0]
             elif not any(key is param for param in func.params):
-                raise ValueError(f"Function does not have parameter {key}")
+                raise InternalError(f"Function does not have parameter {key}")
             found[key] = _value(value)
         known = {}
         for param, value in found.items():
