@@ -203,6 +203,38 @@ for (const [program, slower] of [
   });
 }
 
+for (const slower of [1, 4]) {
+  const where = `a fused convolution${slower === 1 ? "" : `, processor ${slower} times slower`}`;
+
+  test(`step to step of a schedule, ${where}`, { timeout: 300_000 }, async () => {
+    const { context, open } = await profile(browser);
+    const lab = await open(site.url);
+    await lab.settled();
+    await lab.example("Convolution with its epilogue (TIR)");
+    const nest = lab.page.getByRole("tree", { name: "Loop nest" });
+    await nest.getByRole("treeitem").first().waitFor();
+    const session = await context.newCDPSession(lab.page);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: slower });
+    for (let count = 0; count < 3; count++) await lab.page.keyboard.press("p");
+    await lab.page.waitForTimeout(500);
+    const costs: Cost[] = [];
+    for (let count = 0; count < STEPS; count++) {
+      costs.push(await timed(lab, count % 4 < 2 ? "n" : "p", "Loop nest"));
+      await lab.page.waitForTimeout(READ);
+    }
+    for (const [until, what] of [
+      ["laidOut", "laid out"],
+      ["seen", "painted"],
+    ] as const) {
+      report(
+        `step of a schedule, ${where}: ${what}`,
+        costs.map((cost) => cost[until]),
+      );
+    }
+    await context.close();
+  });
+}
+
 test("links of 64 KB", async () => {
   const all = await profile(browser);
   const lab = await all.open(site.url);
