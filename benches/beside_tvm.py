@@ -1,6 +1,6 @@
 """How long TVM takes to read a program of Relax and to run passes over it: benches/tvm.rs starts this and prints the table.
 
-    python benches/beside_tvm.py PROGRAM PASS...
+    python benches/beside_tvm.py [--lower] PROGRAM PASS...
 
 Each line that comes out is `what<TAB>milliseconds`: the best of some runs after one that is not counted. A pass that this TVM
 does not have, that needs arguments, or that refuses the program has no line.
@@ -12,6 +12,8 @@ import time
 import typing
 
 import tvm
+import tvm.s_tir
+import tvm.tirx
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
@@ -56,4 +58,25 @@ def main(path, passes):
             continue
 
 
-main(sys.argv[1], sys.argv[2:])
+def lower(path, passes):
+    """The same for passes of TIR, each over what the one before made of the legalised, fused program."""
+    module = read(open(path, encoding="utf-8").read())
+    for name in FUSED:
+        module = getattr(relax.transform, name)()(module)
+    for name in passes:
+        family, short = name.split(".")
+        try:
+            made = getattr({"s_tir": tvm.s_tir, "tirx": tvm.tirx}[family].transform, short)()
+            print(f"{name}\t{best(lambda: made(module))}")
+            module = made(module)
+        except Exception:
+            continue
+
+
+# The same passes as in benches/tvm.rs.
+FUSED = ["LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"]
+
+if sys.argv[1] == "--lower":
+    lower(sys.argv[2], sys.argv[3:])
+else:
+    main(sys.argv[1], sys.argv[2:])

@@ -71,7 +71,65 @@ fn main() {
             all.entry(what.to_owned()).or_default().push(Row { program: program.clone(), tvm, ours, wasm });
         }
     }
+    if wanted.is_empty() || wanted.iter().any(|part| part == "lower") {
+        lowering(&python, root, &corpus, &mut all);
+    }
     summary(&all);
+}
+
+/// TVM's lowering of a legalised, fused model to flat loops, as `www` has it for a plain CPU.
+const LOWERING: &str = "s_tir.CanonicalizeLoop s_tir.LowerCrossThreadReduction s_tir.LowerInitBlock \
+s_tir.PlanAndUpdateBufferAllocationLocation s_tir.ConvertBlocksToOpaque s_tir.LiftThreadBinding \
+s_tir.ManifestSharedMemoryLocalStage s_tir.CompactBufferAllocation s_tir.LowerAutoCopy s_tir.UnifyThreadBinding \
+s_tir.LowerMatchBuffer s_tir.StmtSimplify s_tir.InjectPermutedLayout s_tir.AnnotateIrregularLoop s_tir.InjectSoftwarePipeline \
+s_tir.TransformMmaBufferLayout s_tir.LowerOpaqueBlock tirx.FlattenBuffer tirx.BF16ComputeLegalize s_tir.LoopPartition \
+tirx.VectorizeLoop s_tir.InjectVirtualThread s_tir.InjectDoubleBuffer tirx.StorageRewrite s_tir.HoistIfThenElse tirx.UnrollLoop \
+s_tir.RenormalizeSplitPattern tirx.StmtSimplify tirx.RemoveNoOp s_tir.RewriteUnsafeSelect s_tir.HoistExpression \
+tirx.CommonSubexprElim";
+
+/// Passes of TIR over ResNet-18 after LegalizeOps, FuseOps and FuseTIR: each over what the one before made.
+fn lowering(python: &std::ffi::OsStr, root: &Path, corpus: &Path, all: &mut BTreeMap<String, Vec<Row>>) {
+    let Some(path) = programs(corpus)
+        .into_iter()
+        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("resnet18.")))
+    else {
+        return;
+    };
+    let script =
+        Command::new(python).arg(root.join("benches/beside_tvm.py")).arg("--lower").arg(&path).args(LOWERING.split(' ')).output();
+    let theirs = script.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let theirs: BTreeMap<&str, f64> =
+        theirs.lines().filter_map(|line| line.split_once('\t')).filter_map(|(what, ms)| Some((what, ms.parse().ok()?))).collect();
+    let mut store = Store::new();
+    let mut module = open(&mut store, &std::fs::read_to_string(&path).unwrap_or_default()).module;
+    let registry = Registry::from(passes::ALL).of(Dialect::Relax);
+    let (mut sum, program) = (0.0, "resnet18, lowered".to_owned());
+    for what in "LegalizeOps AnnotateTIROpPattern FuseOps FuseTIR".split(' ').chain(LOWERING.split(' ')) {
+        let Ok(pass) = resolve_in(&registry, &PassCall { name: what.to_owned(), args: Vec::new() }) else { continue };
+        let run = |store: &mut Store| {
+            let mut runner = Runner::new(registry.clone(), || 0.0, Trace::new(module.clone()));
+            runner.call(store, &pass, &module).ok()
+        };
+        let start = Instant::now();
+        let Some(next) = run(&mut store) else {
+            println!("{program:30} {what:45}     does not run");
+            continue;
+        };
+        sum += start.elapsed().as_secs_f64() * 1e3;
+        if let Some(tvm) = theirs.get(what).copied() {
+            // What is kept of the runs before would make the last ones slow: each begins with the same memory.
+            let ours = best_of(|| {
+                let mut own = store.clone();
+                let start = Instant::now();
+                drop(black_box(run(&mut own)));
+                start.elapsed().as_secs_f64() * 1e3
+            });
+            println!("{program:30} {what:45} {tvm:>10.3} {ours:>10.4} {:>8.1}", tvm / ours);
+            all.entry(what.to_owned()).or_default().push(Row { program: program.clone(), tvm, ours, wasm: None });
+        }
+        module = next;
+    }
+    println!("{program:30} {:45} {:>10} {sum:>10.1} ms, each pass for the first time", "all of it", "");
 }
 
 struct Row {
@@ -148,6 +206,16 @@ fn ours(text: &str, what: &str) -> Option<f64> {
     };
     run()?;
     Some(best(|| drop(black_box(run()))))
+}
+
+/// The least of the times that runs give.
+fn best_of(mut run: impl FnMut() -> f64) -> f64 {
+    let begin = Instant::now();
+    let mut best = run();
+    while begin.elapsed().as_secs_f64() < 2.0 * SECONDS {
+        best = best.min(run());
+    }
+    best
 }
 
 fn best(mut run: impl FnMut()) -> f64 {

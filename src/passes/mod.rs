@@ -146,6 +146,7 @@ pub static ALL: &[&PassSpec] = &[
     &tir::transform_mma_buffer_layout::SPEC,
     &tir::lower_tvm_builtin::SPEC,
     &tir::lower_vtcm_alloc::SPEC,
+    &tir::lower_warp_memory::SPEC,
     &tir::verify_vtcm_limit::SPEC,
     &tir::instrument_bound_checkers::SPEC,
     &tir::infer_fragment::SPEC,

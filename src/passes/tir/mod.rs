@@ -42,6 +42,7 @@ pub mod lower_opaque_block;
 pub mod lower_thread_allreduce;
 pub mod lower_tvm_builtin;
 pub mod lower_vtcm_alloc;
+pub mod lower_warp_memory;
 pub mod make_packed_api;
 pub mod manifest_shared_memory_local_stage;
 pub mod merge_shared_memory_allocations;
