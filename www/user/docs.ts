@@ -48,7 +48,7 @@ const PASSES: readonly Row[] = [
   [
     "transform",
     "transform.FoldConstant(args?: object): Pass",
-    "The passes that are built in, by TVM's names, for the program's dialect: transform.FuseOps({ fuse_opt_level: 2 }). relay.transform, relax.transform and tir.transform have those of one dialect. A pass is called with a module and gives a module; its info has name, opt level and required passes. transform.FuseOpsByPattern({ patterns: [[name, pattern, annotations?, check?]] }) takes patterns of relax.dpl; check gets { matchedExpr, annotatedExpr, matchedBindings }. transform.UpdateParamType({ ty_func: (param) => type or null }) takes a function.",
+    "The passes that are built in, by TVM's names, for the program's dialect: transform.FuseOps({ fuse_opt_level: 2 }). relay.transform, relax.transform and tir.transform have those of one dialect. A pass is called with a module and gives a module; its info has name, opt level and required passes. transform.FuseOpsByPattern({ patterns: [[name, pattern, annotations?, check?]] }) takes patterns of relax.dpl; check gets { matchedExpr, annotatedExpr, matchedBindings }. transform.UpdateParamType({ ty_func: (param) => type or null }) takes a function. tir.transform.Apply((func) => func) maps every tensor program, and tir.transform.Filter((func) => boolean) removes those for which it is false.",
   ],
   [
     "Sequential",

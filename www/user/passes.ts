@@ -195,6 +195,8 @@ type Dialect = "relay" | "relax" | "tir" | null;
 function builtIn(dialect: Dialect, name: string, args: Record<string, unknown> = {}): PassObject {
   const own = listed.find((pass) => pass.info.name === name);
   if (own) return own;
+  if (dialect === "tir" && typeof args === "function" && (name === "Apply" || name === "Filter"))
+    return overPrimFuncs(name, args);
   if (typeof args !== "object" || args === null || Array.isArray(args) || isPass(args))
     throw new TypeError(
       `${name} takes its arguments by their names: ${name}({ name: value }), not ${shown(args)}`,
@@ -219,6 +221,26 @@ function builtIn(dialect: Dialect, name: string, args: Record<string, unknown> =
     string,
   ];
   return makePass(passInfo(title, optLevel, required), { ...body, kind: "built-in", call }, works);
+}
+
+/** TVM's `Apply`, which maps every tensor program, and `Filter`, which removes those for which `f` is false. */
+function overPrimFuncs(name: string, f: (func: PrimFunc) => unknown): PassObject {
+  const run = (module: IRModule) => {
+    const result = module.copy();
+    for (const [title, func] of module.functions) {
+      if (!((func as Expr) instanceof PrimFunc)) continue;
+      const after: unknown = f(func as Expr as PrimFunc);
+      refusePromise(after);
+      if (name === "Filter") {
+        if (!after) result.remove(title);
+      } else if (after instanceof PrimFunc) {
+        if ((after as Expr) !== func) result.set(title, after as Expr as Func);
+      } else throw new TypeError(`Apply maps a PrimFunc to a PrimFunc, not to ${shown(after)}`);
+    }
+    return result;
+  };
+  const info = passInfo(`tirx.${name}`, 0, []);
+  return makePass(info, { kind: "module", run, call: "", passes: [], doc: "" });
 }
 
 /** Writes an argument of a pass: a built-in pass as its call. */

@@ -149,6 +149,21 @@ describe.skipIf(!built)("the inside of tensor programs", () => {
     expect(text).toContain("A[0] = T.max(A[0], T.float32(0.0))");
   });
 
+  test("Apply maps functions, Filter drops some", async () => {
+    const out = await bench.run(
+      ADD,
+      `modulePass({ name: "Both" }, (mod) => {
+        const marked = tir.transform.Apply((func) => func.withAttr("my_kind", "add"))(mod);
+        console.log(marked.get("main").attrs.my_kind);
+        const none = tir.transform.Filter((func) => func.attrs.my_kind !== "add")(marked);
+        console.log(none.functions.length, tir.transform.Filter(() => true)(marked).functions.length);
+        return marked;
+      });`,
+      ["Both"],
+    );
+    expect(said(out)).toEqual(["add", "0 1"]);
+  });
+
   test("the analyzer simplifies and proves", async () => {
     const out = await look(`
       const x = tir.Var("x", "int32"), y = tir.Var("y", "int32");
