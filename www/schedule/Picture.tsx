@@ -13,6 +13,12 @@ const signs: Record<Row["mark"], string> = {
 /** Loops of a thousand iterations are longer than those of ten, and not a hundred times. */
 const lengthOf = (extent: number) => 8 + 12 * Math.log2(Math.max(1, extent));
 
+/** All that is seen of a row. */
+const looks = ({ node, ...row }: Row) =>
+  JSON.stringify([row.at < 0, row.depth, row.mark, row.was, row.rails, node], (key, value) =>
+    ["lines", "reach", "handle", "parent"].includes(key) ? undefined : value,
+  );
+
 export function Picture(props: {
   rows: readonly Row[];
   chosen: string;
@@ -20,6 +26,11 @@ export function Picture(props: {
   onOpen(): void;
 }) {
   let tree!: HTMLDivElement;
+  // Rows that look as before keep their elements, which need no new layout and no new paint.
+  const rows = createMemo<readonly Row[]>((before) => {
+    const known = new Map(before.map((row) => [looks(row), row]));
+    return props.rows.map((row) => known.get(looks(row)) ?? row);
+  }, []);
   const there = createMemo(() => props.rows.filter((row) => row.at >= 0));
   const focused = () => there().find((row) => row.node.key === props.chosen) ?? there()[0];
   const element = (key: string) =>
@@ -54,32 +65,28 @@ export function Picture(props: {
   // Rows that both nests have move from their old places to the new ones.
   let places = new Map<string, number>();
   createEffect(
-    on(
-      () => props.rows,
-      () => {
-        const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-        const next = new Map<string, number>();
-        for (const row of tree.querySelectorAll<HTMLElement>("[data-key]")) {
-          const key = row.dataset.key ?? "";
-          next.set(key, row.offsetTop);
-          const old = places.get(key);
-          if (still || places.size === 0) continue;
-          const by = old === undefined ? 0 : old - row.offsetTop;
-          if (old === undefined) row.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 180 });
-          else if (by !== 0)
-            row.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], {
-              duration: 220,
-              easing: "ease-out",
-            });
-        }
-        places = next;
-      },
-    ),
+    on(rows, () => {
+      const before = places;
+      const seen = [...tree.querySelectorAll<HTMLElement>("[data-key]")];
+      // All places are read before anything moves: each read after a change would be a layout of its own.
+      const tops = seen.map((row) => [row, row.dataset.key ?? "", row.offsetTop] as const);
+      places = new Map(tops.map(([, key, top]) => [key, top]));
+      if (before.size === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+      for (const [row, key, top] of tops) {
+        const old = before.get(key);
+        if (old === undefined) row.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 180 });
+        else if (old !== top)
+          row.animate([{ transform: `translateY(${old - top}px)` }, { transform: "none" }], {
+            duration: 220,
+            easing: "ease-out",
+          });
+      }
+    }),
   );
 
   return (
     <div class="nest" role="tree" aria-label="Loop nest" tabIndex={-1} ref={tree} onKeyDown={keys}>
-      <For each={props.rows}>
+      <For each={rows()}>
         {(row) => {
           const { node } = row;
           const isLoop = node.kind in kindWord;
