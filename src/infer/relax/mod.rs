@@ -14,6 +14,7 @@ pub(crate) use call::deduce_callable;
 
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
+use crate::ir::walk;
 use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, PrimFunc, Store, Symbol, Type, TypeId, VarId};
 use crate::print::relax_ty;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -94,6 +95,7 @@ pub fn infer_module(store: &mut Store, module: &Module) -> Result<Module, Vec<Di
         }
         let mut deducer = Deducer::new(&signatures);
         let new = rewriting.run(store, function, &mut deducer);
+        deducer.refuse_lost_outputs(store, function);
         errors.append(&mut deducer.errors);
         result.set_function(name, new);
         // A deduced result type is known to later functions.
@@ -110,6 +112,7 @@ pub fn infer_function(store: &mut Store, module: &Module, function: ExprId) -> R
     let signatures = signatures(store, module);
     let mut deducer = Deducer::new(&signatures);
     let new = Rewriting::new().run(store, function, &mut deducer);
+    deducer.refuse_lost_outputs(store, function);
     if deducer.errors.is_empty() { Ok(new) } else { Err(deducer.errors) }
 }
 
@@ -128,6 +131,9 @@ struct Deducer<'s> {
     /// The replacements of variables, which have types.
     vars: FxHashMap<VarId, VarId>,
     errors: Vec<Diagnostic>,
+    /// Outputs that are renewed a second time, because their types change, with the block. TVM forgets the variable that
+    /// stands behind the block.
+    lost: FxHashMap<VarId, (u32, TypeId)>,
 }
 
 impl ExprMutator for Deducer<'_> {
@@ -193,6 +199,9 @@ impl ExprMutator for Deducer<'_> {
                     && let Some(block) = store.read_in_block(var)
                 {
                     self.renewed.insert(var, block);
+                    if !store.var_data(var).dataflow {
+                        self.lost.insert(var, (block, ty));
+                    }
                 }
                 typed
             }
@@ -220,6 +229,35 @@ impl<'s> Deducer<'s> {
             done: FxHashMap::default(),
             vars: FxHashMap::default(),
             errors: Vec::new(),
+            lost: FxHashMap::default(),
+        }
+    }
+
+    /// Refuses uses of outputs behind their block that TVM calls ill-formed.
+    fn refuse_lost_outputs(&mut self, store: &Store, function: ExprId) {
+        if self.lost.is_empty() {
+            return;
+        }
+        let mut uses: Vec<(ExprId, Option<u32>)> = Vec::new();
+        for id in walk::post_order(store, function) {
+            if let Expr::Seq { blocks, body } = store.expr(id) {
+                uses.extend(store.bindings(blocks).map(|binding| (binding.value, store.read_in_block(binding.var))));
+                uses.push((body, None));
+            }
+        }
+        for (value, block) in uses {
+            for id in walk::post_order(store, value) {
+                let Expr::Var(var) = store.expr(id) else { continue };
+                if let Some((_, ty)) = self.lost.get(&var).copied().filter(|(home, _)| block != Some(*home)) {
+                    self.lost.remove(&var);
+                    let (name, ty) = (store.str(store.var_data(var).name), relax_ty(store, ty));
+                    let message = format!(
+                        "Program is not well-formed: `{name}` is computed from another output of its block, so its type has to be \
+                         written as {ty} or not at all"
+                    );
+                    self.errors.push(Diagnostic::error("relax-type", message, store.var_span(var)));
+                }
+            }
         }
     }
 
