@@ -38,6 +38,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::flatten_atrous_conv::SPEC,
     &relay::div_to_mul::SPEC,
     &relay::convert_layout::SPEC,
+    &relay::alter_op_layout::SPEC,
     &relay::first_order_gradient::SPEC,
     &relay::to_mixed_precision::SPEC,
     &relay::dynamic_to_static::SPEC,

@@ -12,6 +12,13 @@ use crate::ops::{RuleCx, RuleResult};
 pub static DENSE: AttrsSchema =
     schema("relay.attrs.DenseAttrs", &[field::required("units", AttrKind::Integer), field::dtype("out_dtype", "")]);
 
+/// Attributes `relay.attrs.DensePackAttrs`. TVM's calls of `nn.contrib_dense_pack` have these, although it declares those of
+/// `nn.dense` and its own parser does not read `weight_layout` back.
+pub static DENSE_PACK: AttrsSchema = schema(
+    "relay.attrs.DensePackAttrs",
+    &[field::required("units", AttrKind::Integer), field::dtype("out_dtype", ""), field::text("weight_layout", "NC")],
+);
+
 /// Attributes `relay.attrs.BatchMatmulAttrs`.
 pub static BATCH_MATMUL: AttrsSchema = schema(
     "relay.attrs.BatchMatmulAttrs",
@@ -51,7 +58,7 @@ pub static OPS: &[OpInfo] = &[
     op("nn.contrib_dense_pack", "`nn.dense` over a weight whose rows are packed in blocks.")
         .pattern(OpPattern::OutEWiseFusable)
         .kernel(dense_kernel::dense_pack)
-        .relay(relay(&["data", "weight"], dense_pack).attrs(&DENSE)),
+        .relay(relay(&["data", "weight"], dense_pack).attrs(&DENSE_PACK)),
     op("matmul", "The product of matrices, as NumPy broadcasts it.").relax(
         relax(&[value("x1"), value("x2")], deduce::linear_algebra::matmul)
             .attrs(&schema("relax.attrs.MatmulAttrs", &[field::or_none("out_dtype", AttrKind::DType)]))

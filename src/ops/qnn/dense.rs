@@ -7,11 +7,10 @@ use crate::ir::Tensor;
 use crate::ir::{DType, DTypeCode};
 use crate::ops::kernel::{EvalError, KernelCx};
 use crate::ops::nn::dense as plain;
-use crate::ops::nn::dense::{BATCH_MATMUL, DENSE};
+use crate::ops::nn::dense::{BATCH_MATMUL, DENSE, DENSE_PACK};
 use crate::ops::nn::dense_kernel as plain_kernel;
 use crate::ops::row::{op, relay};
-use crate::ops::schema::{field, schema};
-use crate::ops::{AttrKind, OpInfo, OpPattern};
+use crate::ops::{OpInfo, OpPattern};
 use crate::ops::{RuleCx, RuleResult};
 
 /// The operators of this family.
@@ -32,16 +31,8 @@ pub static OPS: &[OpInfo] = &[
         .non_computational()
         .kernel(dense_pack_kernel)
         .relay(
-            relay(&["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"], dense_pack).attrs(
-                &schema(
-                    "relay.attrs.DensePackAttrs",
-                    &[
-                        field::required("units", AttrKind::Integer),
-                        field::dtype("out_dtype", ""),
-                        field::text("weight_layout", "NC"),
-                    ],
-                ),
-            ),
+            relay(&["data", "weight", "input_zero_point", "weight_zero_point", "input_scale", "weight_scale"], dense_pack)
+                .attrs(&DENSE_PACK),
         ),
     op("qnn.batch_matmul", "Pairwise products of quantised matrices; the second one is transposed.")
         .pattern(OpPattern::OutEWiseFusable)

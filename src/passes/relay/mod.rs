@@ -1,5 +1,6 @@
 //! Passes over Relay programs.
 
+pub mod alter_op_layout;
 pub mod annotate_spans;
 pub mod annotate_target;
 pub mod backward_fold_scale_axis;

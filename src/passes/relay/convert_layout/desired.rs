@@ -3,7 +3,8 @@
 //! Source: `python/tvm/relay/op/nn/_nn.py`, `image/_image.py`, `vision/_rcnn.py`, `qnn/op/layout_conversions.py`.
 
 use crate::ir::{AttrValue, AttrsId, Dim, Expr, ExprId, Store, Type, TypeId};
-use crate::ops::build::{ints, with_attrs};
+use crate::ops::build::with_attrs;
+use crate::passes::relay::support::layout::with_padding;
 
 /// Returns the operator and its attributes in the desired layouts; `None` for operators without such a conversion.
 /// `Err` is TVM's message for a layout that the operator cannot have.
@@ -132,11 +133,4 @@ fn is_depthwise(store: &Store, attrs: Option<AttrsId>, types: &[TypeId]) -> Resu
     let data = extent(0, text("data_layout"), 'C')?;
     let kernel = extent(1, text("kernel_layout"), 'O')?;
     Ok(data.is_some() && data == kernel && data == store.attr_int(attrs, "groups"))
-}
-
-/// The attributes as TVM's Python makes them: padding for the end of each axis too.
-fn with_padding(store: &mut Store, attrs: Option<AttrsId>) -> Option<AttrsId> {
-    let Some(both) = store.attr_ints(attrs, "padding").filter(|padding| matches!(padding.len(), 2 | 3)) else { return attrs };
-    let both = [&both[..], &both[..]].concat();
-    attrs.map(|attrs| with_attrs(store, attrs, &[("padding", ints(&both))]))
 }

@@ -7,6 +7,7 @@ pub mod copy;
 pub mod devices;
 pub mod feature;
 pub mod fusion_graph;
+pub mod layout;
 pub mod let_lists;
 pub mod local_type;
 pub mod normal_form;
@@ -17,6 +18,7 @@ pub mod regions;
 pub mod scale_axis;
 pub mod scope;
 pub mod simplify;
+pub mod target;
 
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Function, Id, Module, Name, Store};
