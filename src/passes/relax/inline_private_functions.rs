@@ -23,7 +23,8 @@ pub static SPEC: PassSpec = PassSpec {
     config: &[],
     summary: "Puts the bodies of private functions in the place of their calls.",
     doc: "A private function that does not call itself, directly or through others, is put in the place of each of its calls and \
-leaves the module. Where something was put in, bindings are canonicalized and what nobody uses is removed.",
+leaves the module. Where something was put in, bindings are canonicalized and what nobody uses is removed. \
+Symbols of the function become those of its caller; where only a shape as a value tells them, TVM leaves symbols that nothing defines.",
     example_before: "\
 @I.ir_module
 class Module:

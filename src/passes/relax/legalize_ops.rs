@@ -35,7 +35,7 @@ pub static SPEC: PassSpec = PassSpec {
     doc: "Each call of an operator with a tensor-expression form becomes `R.call_tir` of a program that computes it; equal \
 programs are one function of the module. The shapes of its arguments and of its result have to be known, symbols included; \
 other calls stay, as do operators that have no such form. `R.nn.pixel_shuffle` is refused, as it is by TVM 0.27, which cannot \
-find its own program.",
+find its own program. Adaptive pooling over windows of different sizes stays, too, where TVM makes loops of open length.",
     example_before: "\
 @I.ir_module
 class Module:

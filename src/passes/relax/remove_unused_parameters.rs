@@ -22,7 +22,8 @@ pub static SPEC: PassSpec = PassSpec {
     config: &[],
     summary: "Removes parameters of private functions that the body does not use.",
     doc: "Functions without a `global_symbol` lose the parameters that their body does not use, and calls of them the arguments. \
-Symbols that only such a parameter defined are handed over as a shape, in a parameter `param_n`. In functions whose calls \
+Symbols that only such a parameter defined are handed over as a shape, in a parameter `param_n`; TVM leaves one undefined that \
+stands in arithmetic alone, such as `n * m`. In functions whose calls \
 changed, bindings that nobody uses any more go too.",
     example_before: "\
 @I.ir_module
