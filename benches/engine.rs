@@ -87,6 +87,27 @@ fn relay_build_o3(bencher: Bencher<'_, '_>, calls: usize) {
     bencher.with_inputs(|| Session::new(|| 0.0)).bench_local_values(|mut session| session.run(&document, false));
 }
 
+/// Texts of a megabyte that are hard to recognise: a pattern that is repeated.
+const PASTED: &[(&str, &str)] = &[
+    ("brackets", "("),
+    ("quotes", "\""),
+    ("one line", "x"),
+    ("JSON", "{\"cells\":["),
+    ("colours", "\x1b["),
+    ("functions", "@T.prim_func\ndef f():\n    pass\n"),
+    ("Relay", "%x = add(%y, %z)\n"),
+    ("Python", "import os\nfor i in range(10):\n    print(i)\n"),
+    ("blank lines", "\n"),
+];
+
+/// The kind of a text of a megabyte is said; at most 20 ms.
+#[divan::bench(args = 0..PASTED.len(), sample_count = 20)]
+fn recognise(bencher: Bencher<'_, '_>, text: usize) {
+    let (_, pattern) = PASTED[text];
+    let text = pattern.repeat(1_000_000 / pattern.len());
+    bencher.bench_local(|| passlab::parse::recognise(black_box(&text)));
+}
+
 /// One keystroke on ResNet-18 at O3: parse, infer, run, and the diff that is looked at.
 #[divan::bench(sample_count = 50)]
 fn keystroke_resnet18(bencher: Bencher<'_, '_>) {

@@ -181,7 +181,11 @@ impl ExprMutator for Deducer<'_> {
             Expr::Var(other) => self.vars.get(&other).map(|var| store.use_var(*var)),
             _ => self.done.get(&binding.value).copied(),
         };
-        match binding.cast.or_else(|| store.checked_type(value.unwrap_or(binding.value))) {
+        let signature = match store.expr(binding.value) {
+            Expr::Global(name) => self.signatures.get(&name).copied(),
+            _ => None,
+        };
+        match binding.cast.or(signature).or_else(|| store.checked_type(value.unwrap_or(binding.value))) {
             Some(ty) if written == Some(ty) => var,
             Some(ty) => {
                 if let Some(written) = written.filter(|_| !gives_way)

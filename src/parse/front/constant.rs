@@ -3,6 +3,7 @@
 use crate::ir::Id;
 use crate::parse::script::tree::{Binary, Expr, StmtKind, Tree, Unary};
 use crate::parse::script::{self};
+use rustc_hash::FxHashMap;
 use std::fmt;
 
 /// The value of a name.
@@ -52,34 +53,46 @@ impl fmt::Display for Constant {
     }
 }
 
-/// Constants in scope: each with the column of the statement that made it, the innermost last.
+/// Constants in scope, by their names: each with the column of the statement that made it, the innermost last.
 #[derive(Default)]
 pub(super) struct Constants {
-    known: Vec<(usize, String, Constant)>,
+    known: FxHashMap<String, Vec<(usize, Constant)>>,
+    /// Names with a column, in the order in which they were made.
+    made: Vec<(usize, String)>,
 }
 
 impl Constants {
     /// A line in this column begins: what was made further to the right is out of scope.
     pub(super) fn line(&mut self, indent: usize) {
-        while self.known.last().is_some_and(|(column, ..)| *column > indent) {
-            self.known.pop();
+        while self.made.last().is_some_and(|(column, _)| *column > indent) {
+            let Some((column, name)) = self.made.pop() else { return };
+            if let Some(values) = self.known.get_mut(&name) {
+                values.retain(|(known, _)| *known != column);
+            }
         }
     }
 
     /// Returns the value of a name.
     pub(super) fn get(&self, name: &str) -> Option<&Constant> {
-        self.known.iter().rev().find(|(_, known, _)| known == name).map(|(.., value)| value)
+        self.known.get(name)?.last().map(|(_, value)| value)
     }
 
     /// Gives a name its value. The same name in the same column is replaced.
     pub(super) fn set(&mut self, indent: usize, name: &str, value: Constant) {
-        self.known.retain(|(column, known, _)| *column != indent || known != name);
-        self.known.push((indent, name.to_owned(), value));
+        let values = self.known.entry(name.to_owned()).or_default();
+        let before = values.len();
+        values.retain(|(column, _)| *column != indent);
+        if values.len() == before {
+            self.made.push((indent, name.to_owned()));
+        }
+        values.push((indent, value));
     }
 
     /// Takes a value from a name that was given something else.
     fn unset(&mut self, name: &str) {
-        self.known.retain(|(_, known, _)| known != name);
+        if let Some(values) = self.known.get_mut(name) {
+            values.clear();
+        }
     }
 
     /// Reads a statement; true when it is an assignment of constants. Longer ones than most constants are not looked at.

@@ -192,3 +192,33 @@ fn a_function_of_topi_without_an_operator_is_named() {
         refused("@R.function\ndef f(x: R.Tensor((2, 3), \"float32\")):\n    y = R.emit_te(topi.nn.pool2d, x)\n    return y\n");
     assert!(error.message.contains("topi.nn.pool2d"), "{}", error.message);
 }
+
+#[test]
+fn time_grows_with_the_text_and_not_faster() {
+    use std::time::Instant;
+    let patterns = ["\x1b[", "@T.prim_func\ndef f():\n    pass\n", "@T.prim_func\ndef f():\n    T.evaluate(n)\nn = 1\n"];
+    let time = |pattern: &str, times: usize| {
+        let text = pattern.repeat(times);
+        let start = Instant::now();
+        parse(&mut Store::new(), &text);
+        start.elapsed().as_secs_f64()
+    };
+    for pattern in patterns {
+        let few = (0..3).map(|_| time(pattern, 400)).fold(f64::MAX, f64::min);
+        let many = time(pattern, 6_400);
+        assert!(many < few * 16.0 * 6.0 + 0.2, "{pattern:?}: {few} s for 400, {many} s for 6,400");
+    }
+}
+
+#[test]
+fn a_function_is_a_value_without_an_annotation() {
+    let text = "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Tensor((4,), \"float32\")) -> R.Tensor((4,), \"float32\"):\n        \
+                return R.add(x, x)\n\n    @R.function\n    def main(x: R.Tensor((4,), \"float32\")):\n        inner = M.f\n        \
+                return inner(x)\n";
+    let store = &mut Store::new();
+    let opened = crate::session::open(store, text);
+    assert!(opened.is_ok(), "{:?}", opened.diagnostics);
+    let printed = crate::print::module(store, &opened.module, &Default::default());
+    let ty = "R.Tensor((4,), dtype=\"float32\")";
+    assert!(printed.contains(&format!("inner: R.Callable(({ty},), {ty}, True) = cls.f\n")), "{printed}");
+}

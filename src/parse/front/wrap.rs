@@ -29,8 +29,11 @@ fn colours(source: &Text) -> Option<(Text, &'static str)> {
     let mut at = 0;
     while let Some(start) = text[at..].find('\x1b').map(|start| at + start) {
         out.copy(source, at..start);
-        let rest = text[start + 1..].strip_prefix('[');
-        let len = rest.map_or(0, |rest| 1 + rest.find(|c: char| c.is_ascii_alphabetic()).map_or(0, |end| end + 1));
+        // `ESC [`, numbers and marks, and the letter that says what they do.
+        let len = text[start + 1..].strip_prefix('[').map_or(0, |rest| {
+            let numbers = rest.bytes().take_while(|byte| matches!(byte, 0x20..=0x3f)).count();
+            1 + numbers + usize::from(rest[numbers..].starts_with(|c: char| matches!(c, '@'..='~')))
+        });
         at = start + 1 + len;
     }
     out.copy(source, at..text.len());

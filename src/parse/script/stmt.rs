@@ -188,6 +188,7 @@ impl<'s> Parser<'s> {
     /// Decorators and the function or class below them.
     fn definition(&mut self, column: u32) -> Parse<(StmtKind, Span)> {
         let start = self.cur.start;
+        let first = self.tree.len();
         let n_errors = self.n_errors;
         let base = self.stack.len();
         while self.eat(Kind::At) {
@@ -222,19 +223,20 @@ impl<'s> Parser<'s> {
                 self.stack.truncate(base);
                 let head = self.span_from(start);
                 let body = self.lost_block(block_follows);
-                return Ok(self.def(Def { name, decorators, body, broken: true, ..Def::EMPTY }, head, start));
+                return Ok(self.def(Def { name, decorators, body, broken: true, ..Def::EMPTY }, head, (start, first)));
             }
         };
         let head = self.span_from(start);
         let body = self.block()?;
         let broken = self.n_errors > n_errors;
-        Ok(self.def(Def { name, decorators, body, broken, ..signature }, head, start))
+        Ok(self.def(Def { name, decorators, body, broken, ..signature }, head, (start, first)))
     }
 
-    fn def(&mut self, def: Def, head: Span, start: u32) -> (StmtKind, Span) {
+    fn def(&mut self, def: Def, head: Span, (start, first): (u32, usize)) -> (StmtKind, Span) {
         let id = Id::from_index(self.tree.defs.len());
         let span = self.span_from(start);
-        self.tree.defs.push(Def { span, ..def });
+        let exprs = (first as u32, self.tree.len() as u32);
+        self.tree.defs.push(Def { span, exprs, ..def });
         (StmtKind::Def(id), head)
     }
 

@@ -257,6 +257,8 @@ pub struct Def {
     pub broken: bool,
     /// From its first decorator to the end of its body.
     pub span: Span,
+    /// Its expressions, by the first index and the one behind the last.
+    pub exprs: (u32, u32),
 }
 
 impl Def {
@@ -270,6 +272,7 @@ impl Def {
         body: List::EMPTY,
         broken: false,
         span: Span { start: 0, end: 0 },
+        exprs: (0, 0),
     };
 }
 
@@ -303,6 +306,10 @@ pub struct Tree<'s> {
     pub(super) imports: Vec<Imported>,
     pub(super) defs: Vec<Def>,
     pub(super) classes: Vec<Class>,
+    /// The functions that a reader takes for macros, once it has asked.
+    pub macros: std::cell::OnceCell<Vec<Id<Def>>>,
+    /// What a reader found in the whole source when it first asked: true if it is of an older TVM.
+    pub older: std::cell::OnceCell<bool>,
 }
 
 impl<'s> Tree<'s> {

@@ -29,8 +29,9 @@ impl<'s> Reader<'_, 's, '_> {
         if self.inside.is_some() {
             return None;
         }
-        let named = |id: &Id<Def>| self.tree.text(self.tree.def(*id).name) == name;
-        self.tree.def_ids().find(|id| named(id) && is_macro(self.tree, self.tree.def(*id)))
+        let all = || self.tree.def_ids().filter(|id| is_macro(self.tree, self.tree.def(*id))).collect();
+        let macros = self.tree.macros.get_or_init(all);
+        macros.iter().copied().find(|id| self.tree.text(self.tree.def(*id).name) == name)
     }
 
     /// Returns the declared type of a function's result, if there is one.

@@ -34,13 +34,8 @@ const MARKS: &[&str] = &[
 ];
 
 /// Returns the expressions of a function.
-fn inside<'t>(tree: &'t Tree<'_>, def: &Def) -> impl Iterator<Item = Id<Node>> + use<'t> {
-    let span = def.span;
-    let ids = (0..tree.len()).map(Id::from_index);
-    ids.filter(move |id: &Id<Node>| {
-        let at = tree.span(*id);
-        span.start <= at.start && at.end <= span.end
-    })
+fn inside(def: &Def) -> impl Iterator<Item = Id<Node>> + use<> {
+    (def.exprs.0 as usize..def.exprs.1 as usize).map(Id::from_index)
 }
 
 /// Returns the name after `T.` in an expression.
@@ -50,19 +45,23 @@ fn behind<'s>(tree: &Tree<'s>, id: Id<Node>) -> Option<(&'s str, &'s str)> {
     matches!(head, "T" | "tir" | "ty").then_some((head, rest))
 }
 
-/// True if a function is written in the way of a TVM before 0.27.
-pub(super) fn is_old(tree: &Tree<'_>, def: &Def) -> bool {
-    let imports = tree.source.lines().any(|line| {
+/// True if a text imports tensor programs as TVM did before they were `tirx`.
+fn imports_old(source: &str) -> bool {
+    source.lines().any(|line| {
         let line = line.trim_start_matches(['#', ' ']);
         ["from tvm.script import tir", "import tvm.script.tir", "from tvm.script import ty", "from tvm.script.parser import tir"]
             .into_iter()
             .any(|known| line.strip_prefix(known).is_some_and(|rest| !rest.starts_with('x')))
-    });
+    })
+}
+
+/// True if a function is written in the way of a TVM before 0.27.
+pub(super) fn is_old(tree: &Tree<'_>, def: &Def) -> bool {
     let decorated =
         tree.items(def.decorators).iter().any(|id| decorator(tree, *id).is_some_and(|name| name.contains("script.tir")));
-    imports
+    *tree.older.get_or_init(|| imports_old(tree.source))
         || decorated
-        || inside(tree, def).any(|id| match tree.expr(id) {
+        || inside(def).any(|id| match tree.expr(id) {
             Node::Attribute { .. } => {
                 behind(tree, id).is_some_and(|(head, rest)| matches!(head, "tir" | "ty") || MARKS.contains(&rest))
             }
@@ -73,8 +72,7 @@ pub(super) fn is_old(tree: &Tree<'_>, def: &Def) -> bool {
 
 /// True if a function has blocks, or buffers of blocks.
 pub(super) fn has_blocks(tree: &Tree<'_>, def: &Def) -> bool {
-    inside(tree, def)
-        .any(|id| behind(tree, id).is_some_and(|(_, rest)| matches!(rest, "sblock" | "sblock_alloc_buffer" | "block")))
+    inside(def).any(|id| behind(tree, id).is_some_and(|(_, rest)| matches!(rest, "sblock" | "sblock_alloc_buffer" | "block")))
 }
 
 /// Edits that give every `T.Buffer[...]` of a text parentheses for brackets.
