@@ -100,7 +100,7 @@ describe("offline", () => {
 
   /** The answer that was sent on was kept, and opened no page any more. */
   test("also from a host that sends index.html on to the folder", async () => {
-    const own = await serve(dist, "/clean/", true);
+    const own = await serve(dist, "/clean/", { clean: true });
     try {
       await withPage(
         {},

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 
 const types: Record<string, string> = {
   ".html": "text/html",
@@ -18,12 +19,16 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** Serves a folder. `clean`: a host that redirects addresses in `.html` to those without it, as many do. */
+/**
+ * Serves a folder. `clean`: a host that redirects addresses in `.html` to those without it, as many do. `packed`: a host
+ * that sends brotli, each file packed once, before its first answer.
+ */
 export async function serve(
   folder: string,
   subPath = "/some/where/",
-  clean = false,
+  { clean = false, packed = false } = {},
 ): Promise<Site> {
+  const ready = new Map<string, Buffer>();
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent((request.url ?? "/").replace(/[?#].*$/, ""));
     if (!path.startsWith(subPath)) {
@@ -39,12 +44,15 @@ export async function serve(
     }
     const name = normalize(clean && !extname(asked) ? `${asked}.html` : asked);
     try {
-      const body = await readFile(join(folder, name));
+      const body = ready.get(name) ?? (await readFile(join(folder, name)));
+      const sent = packed && !ready.has(name) ? brotliCompressSync(body) : body;
+      if (packed) ready.set(name, sent);
       response.writeHead(200, {
         "content-type": types[extname(name)] ?? "application/octet-stream",
         "cache-control": "no-cache",
+        ...(packed && { "content-encoding": "br" }),
       });
-      response.end(body);
+      response.end(sent);
     } catch {
       response.writeHead(404).end();
     }
