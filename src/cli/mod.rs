@@ -338,7 +338,7 @@ pub fn passes(as_json: bool) -> Output {
             "name": pass.name, "info_name": pass.info_name, "dialects": pass.dialects.iter().map(|d| d.word()).collect::<Vec<_>>(), "kind": pass.run.kind().word(),
             "opt_level": pass.opt_level, "required": pass.required, "config": pass.config,
             "params": pass.params.iter().map(|p| json!({"name": p.name, "default": p.default, "doc": p.doc})).collect::<Vec<_>>(),
-            "summary": pass.summary,
+            "summary": pass.summary, "doc": pass.doc, "example": { "before": pass.example_before, "after": pass.example_after },
         }));
         let call = format!("{}({})", pass.name, params.join(", "));
         out += &format!("{call}\n    {} pass, opt level {}: {}\n", pass.run.kind().word(), pass.opt_level, pass.summary);

@@ -22,4 +22,4 @@ pub mod trace;
 pub mod user;
 
 pub use context::{PassContext, PassCx};
-pub use spec::{Args, Inner, Literal, Param, Part, PassError, PassInfo, PassKind, PassSpec, Run};
+pub use spec::{Args, Inner, Literal, Param, Part, PassError, PassInfo, PassKind, PassSpec, Run, explained};

@@ -48,6 +48,13 @@ impl Param {
     }
 }
 
+/// Returns a text of the explanation of a pass, which is empty in the engine of the page: there it would be a tenth of a
+/// pass's weight, and is needed only by those who open it. `cargo xtask build` writes all of them to `www/pkg/docs.json`,
+/// from where the page loads them.
+pub const fn explained(text: &'static str) -> &'static str {
+    if cfg!(all(target_arch = "wasm32", not(test))) { "" } else { text }
+}
+
 /// The arguments of a pass call: every parameter of its spec, in order, defaults filled in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Args(pub Vec<(&'static str, Literal)>);

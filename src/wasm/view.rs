@@ -250,9 +250,6 @@ struct PassView {
     config_keys: &'static [&'static str],
     params: Vec<ParamView>,
     summary: &'static str,
-    doc: &'static str,
-    example_before: &'static str,
-    example_after: &'static str,
     available: bool,
 }
 
@@ -272,9 +269,6 @@ fn pass(spec: &PassSpec) -> PassView {
         config_keys: spec.config,
         params: params(spec.params),
         summary: spec.summary,
-        doc: spec.doc,
-        example_before: spec.example_before,
-        example_after: spec.example_after,
         available: true,
     }
 }

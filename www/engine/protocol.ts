@@ -298,6 +298,13 @@ export interface PassParam {
   doc: string;
 }
 
+/** The long texts about a pass. The page loads them from a file of their own, `www/pkg/docs.json`. */
+export interface Explanation {
+  doc: string;
+  exampleBefore: string;
+  exampleAfter: string;
+}
+
 export interface PassDoc {
   name: string;
   infoName: string;
@@ -308,9 +315,8 @@ export interface PassDoc {
   configKeys: string[];
   params: PassParam[];
   summary: string;
-  doc: string;
-  exampleBefore: string;
-  exampleAfter: string;
+  /** Missing while it is loaded; null when it could not be. */
+  explanation?: Explanation | null;
   /** False: TVM has it, passlab not yet. */
   available: boolean;
 }

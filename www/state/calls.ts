@@ -80,16 +80,14 @@ export function ownPass({ name, kind, optLevel, required, doc }: UserPass): Pass
     configKeys: [],
     params: [],
     summary,
-    doc: doc.includes("\n") ? doc : "",
-    exampleBefore: "",
-    exampleAfter: "",
+    explanation: { doc: doc.includes("\n") ? doc : "", exampleBefore: "", exampleAfter: "" },
     available: true,
   };
 }
 
 /** Returns the text of a new row for this pass: its name, or the call of its example if the pass requires arguments. */
 export function freshCall(pass: PassDoc): string {
-  const example = pass.exampleBefore.match(/^\/\/ (.+)/)?.[1];
+  const example = pass.explanation?.exampleBefore.match(/^\/\/ (.+)/)?.[1];
   return example?.startsWith(`${pass.name}(`) ? example : pass.name;
 }
 

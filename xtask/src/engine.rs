@@ -54,6 +54,7 @@ pub fn engine(goal: Goal) -> Result {
         write(&second, b"\0asm\x01\0\0\0")?;
     }
     let bytes = publish(&bound)?;
+    explanations()?;
     let seconds = start.elapsed().as_secs_f32();
     println!("engine: {} and {} KB of WebAssembly in www/pkg, {seconds:.1} s", bytes[0] / 1000, bytes[1] / 1000);
     Ok(())
@@ -91,6 +92,13 @@ fn optimise(wasm: &Path) -> Result {
         fs::rename(&partial, &kept).map_err(|error| error.to_string())?;
     }
     write(wasm, &read(&kept)?)
+}
+
+/// Writes the list of passes with the long texts about them, which the engine of the page does not hold.
+fn explanations() -> Result {
+    let list = cargo().args(["run", "--quiet", "--package", "passlab", "--", "passes", "--json"]).read();
+    let list = list.ok_or("passlab passes --json failed")?;
+    write_if_changed(&root().join("www/pkg/docs.json"), list.as_bytes()).map(drop)
 }
 
 /// Copies changed files into `www/pkg`; returns the sizes of the two wasm files in bytes.

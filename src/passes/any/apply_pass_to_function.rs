@@ -9,7 +9,7 @@
 use super::pattern::Pattern;
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, Dialect, Expr, ExprId, Id, Module, Name, Store};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::passes::relay::support::with_dict_attrs;
 
 /// TVM's `transform.ApplyPassToFunction`.
@@ -25,17 +25,20 @@ pub static SPEC: PassSpec = PassSpec {
         Param {
             name: "error_if_no_function_matches_regex",
             default: "False",
-            doc: "Whether it is an error when there is no such function.",
+            doc: explained("Whether it is an error when there is no such function."),
         },
     ],
     config: &[],
     summary: "Applies a pass to the functions whose names match, and leaves the others alone.",
-    doc: "The pass sees of the other functions only their names and types, so it can call them and cannot look into them. \
+    doc: explained(
+        "The pass sees of the other functions only their names and types, so it can call them and cannot look into them. \
 Functions that it adds are kept, functions that it removes stay.\n\n\
 The pattern is one of Python's regular expressions, matched from the beginning of the name: characters, `.`, `[a-z]`, \
 `\\d`, `\\w`, `*`, `+`, `?`, `|`, `^`, `$`. Groups and counts are not supported. The step is called `ApplyPassTo` and the \
 pattern, as in TVM.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 // ApplyPassToFunction(FastMath(), \"main\")
 def @helper(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   exp(%x)
@@ -46,7 +49,9 @@ def @main(%y: Tensor[(4), float32]) -> Tensor[(4), float32] {
   @helper(%0)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @helper(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   exp(%x)
 }
@@ -56,6 +61,7 @@ def @main(%y: Tensor[(4), float32]) -> Tensor[(4), float32] {
   @helper(%0)
 }
 ",
+    ),
     run: Run::Module(run),
 };
 

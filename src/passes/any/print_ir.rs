@@ -3,7 +3,7 @@
 //! Source: `src/ir/transform.cc` and `src/relay/ir/function.cc` (`relay.ir.PrintIR`).
 
 use crate::ir::Module;
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::print::{self, PrintOptions};
 
 /// TVM's `transform.PrintIR`.
@@ -19,12 +19,14 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Prints the program into the log and leaves it as it is.",
-    doc: "Put it between two passes to see what the first one left. `PrintBeforeAll` and `PrintAfterAll` do the same \
+    doc: explained(
+        "Put it between two passes to see what the first one left. `PrintBeforeAll` and `PrintAfterAll` do the same \
 around every pass without a change to the list.\n\n\
 With `show_meta_data` the text holds everything that the program does; without it, constants that are only in the \
 metadata section appear as references such as `meta[relay.Constant][0]`.",
-    example_before: "def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {\n  nn.relu(%x)\n}\n",
-    example_after: "def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {\n  nn.relu(%x)\n}\n",
+    ),
+    example_before: explained("def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {\n  nn.relu(%x)\n}\n"),
+    example_after: explained("def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {\n  nn.relu(%x)\n}\n"),
     run: Run::Module(run),
 };
 

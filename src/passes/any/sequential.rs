@@ -5,7 +5,7 @@
 //!
 //! Source: `src/ir/transform.cc` (`SequentialNode`), `python/tvm/ir/transform.py`.
 
-use crate::pass::{Args, Literal, Param, Part, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, Part, PassSpec, Run, explained};
 
 /// TVM's `transform.Sequential`.
 pub static SPEC: PassSpec = PassSpec {
@@ -23,12 +23,15 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Runs passes one after the other, as far as the context enables them.",
-    doc: "Before each pass, the context is asked: a *disabled* pass does not run, a *required* one does, any other when the \
+    doc: explained(
+        "Before each pass, the context is asked: a *disabled* pass does not run, a *required* one does, any other when the \
 opt level is at least its own. Then the passes that it requires run, each time anew and whatever the context says, and then \
 the pass. The list of this page is the list of a `Sequential`.\n\n\
 It may stand in another one, and is itself asked about as a pass of its own level there; the passes in it are asked about \
 again. Called directly, its own `required` means nothing.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 // Sequential([FoldConstant(), FastMath()], opt_level=0)
 def @main(%x: Tensor[(4), float32]) {
   %0 = add(1f, 1f);
@@ -36,12 +39,15 @@ def @main(%x: Tensor[(4), float32]) {
   tanh(%1)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = multiply(%x, 2f);
   tanh(%0)
 }
 ",
+    ),
     run: Run::Sequential(passes),
 };
 

@@ -11,7 +11,7 @@ use super::pattern_rewriting::{CallRewriter, rewrite_bindings};
 use crate::infer::relax::types::symbols;
 use crate::ir::{AttrValue, Dim, Expr, ExprId, Extents, Id, Module, PrimOp, Store, Symbol};
 use crate::ops::{broadcast_shapes, build::ints};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::pattern::{Matches, Pat, Patterns};
 use crate::tir::{Range, is_negative};
 
@@ -25,11 +25,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Multiplies three matrices in the order that takes fewer operations.",
-    doc: "`matmul(matmul(A, B), x)` becomes `matmul(A, matmul(B, x))`, or the other way round, also through a `permute_dims` of the \
+    doc: explained("`matmul(matmul(A, B), x)` becomes `matmul(A, matmul(B, x))`, or the other way round, also through a `permute_dims` of the \
 inner product, when that is known to take fewer multiplications. Symbols are at least 1, and what the attributes \
 `tir_var_lower_bound` and `tir_var_upper_bound` of the function say is used. Two weights of a function that says `num_input` are \
-multiplied first: that can be done beforehand.",
-    example_before: "\
+multiplied first: that can be done beforehand."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -40,8 +40,8 @@ R.Tensor((32,), dtype=\"float32\"):
             gv: R.Tensor((32,), dtype=\"float32\") = R.matmul(lv, x)
             R.output(gv)
         return gv
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -52,7 +52,7 @@ R.Tensor((32,), dtype=\"float32\"):
             gv: R.Tensor((32,), dtype=\"float32\") = R.matmul(a, lv)
             R.output(gv)
         return gv
-",
+"),
     run: Run::Function(run),
 };
 

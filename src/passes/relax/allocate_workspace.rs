@@ -7,7 +7,7 @@ use super::support::with_attrs;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, Attrs, AttrsId, BindingBlock, DType, Dim, Expr, ExprId, Function, Id, Module, Name, Store, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.AllocateWorkspace`.
@@ -20,10 +20,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Gives kernels of libraries the memory that they work in.",
-    doc: "A function for a code generator that has the attribute `WorkspaceSize` gets a parameter more, and so do the composite \
+    doc: explained("A function for a code generator that has the attribute `WorkspaceSize` gets a parameter more, and so do the composite \
 functions in it. The functions that call it allocate a tensor of the largest such size in their first dataflow block and \
-pass it on.",
-    example_before: "\
+pass it on."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -47,8 +47,8 @@ class Module:
             y: R.Tensor((2,), dtype=\"float32\") = cls.library(x)
             R.output(y)
         return y
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -73,7 +73,7 @@ class Module:
             y: R.Tensor((2,), dtype=\"float32\") = cls.library1(x, workspace_main)
             R.output(y)
         return y
-",
+"),
     run: Run::Module(run),
 };
 

@@ -13,7 +13,7 @@
 use crate::ir::{AttrValue, Block, Buffer, Expr, ExprId, Id, IterKind, Module, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam};
 use crate::ir::{Stmt, StmtId, Store, Symbol};
 use crate::ops::OpPattern;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.AnnotateTIROpPattern`.
 pub static SPEC: PassSpec = PassSpec {
@@ -25,11 +25,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Says on each tensor program how it computes, for FuseOps.",
-    doc: "The attribute `op_pattern` of a tensor program is 0 when every element of the result depends on the elements at \
+    doc: explained(
+        "The attribute `op_pattern` of a tensor program is 0 when every element of the result depends on the elements at \
 the same place, 1 when some are broadcast, 2 when elements are moved, 3 for a reduction, 4 for a complex program behind which \
 element-wise work can be fused, such as a matrix product, and 8 when nothing is known. The pass finds it from the indices with \
 which blocks load and store. A function that has a pattern other than 0 keeps it.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -41,7 +44,9 @@ class Module:
                 T.writes(B[v_i])
                 B[v_i] = T.exp(A[v_i])
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -54,6 +59,7 @@ class Module:
                 T.writes(B[v_i])
                 B[v_i] = T.exp(A[v_i])
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -6,7 +6,7 @@ use super::calls::{args, fields, op_name};
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, Expr, ExprId, Id, Module, PrimFunc, Store, VarId};
-use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::Copier;
 use rustc_hash::FxHashSet;
 
@@ -20,11 +20,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Tells tensor programs which of their inputs are weights.",
-    doc: "The layout of a weight can be chosen ahead, when nothing else uses it: weights are constants and the parameters \
+    doc: explained("The layout of a weight can be chosen ahead, when nothing else uses it: weights are constants and the parameters \
 behind the first `num_input`. Every tensor program that is called gets the attribute `layout_free_buffers` with the places of such \
 inputs; a program that is called with weights in different places becomes several. Programs that nobody calls any more are \
-removed.",
-    example_before: "\
+removed."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(private=True)
@@ -39,8 +39,8 @@ class Module:
             gv = R.call_tir(cls.add, (x, w), out_ty=R.Tensor((2,), dtype=\"float32\"))
             R.output(gv)
         return gv
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(private=True)
@@ -56,7 +56,7 @@ class Module:
             gv = R.call_tir(cls.add1, (x, w), out_ty=R.Tensor((2,), dtype=\"float32\"))
             R.output(gv)
         return gv
-",
+"),
     run: Run::Sequential(|_| vec![Part::Inner(&INNER), Part::call("DeadCodeElimination()")]),
 };
 

@@ -4,7 +4,7 @@
 
 use super::support::{global_symbol, renamed, with_attrs};
 use crate::ir::{AttrValue, Expr, Id, Module, Name, PrimFunc};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.AttachGlobalSymbol`.
 pub static SPEC: PassSpec = PassSpec {
@@ -16,23 +16,29 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Gives every function a global_symbol equal to its name in the module.",
-    doc: "What has a `global_symbol` is public: it can be called from outside and is never removed. The pass sets it on \
+    doc: explained(
+        "What has a `global_symbol` is public: it can be called from outside and is never removed. The pass sets it on \
 every function of Relax and TIR to the name that it has in the module, in place of another one. Functions of TIR get the module \
 attribute `system_lib_prefix` in front, and their name in the module changes with it.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(private=True)
     def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
         return x
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
     def main(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):
         return x
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -7,7 +7,7 @@ use crate::build::{bind, infer_symbols, known_dims};
 use crate::infer::relax::types::Bindings;
 use crate::ir::{DType, Dim, ExprId, Module, Store, VarId};
 use crate::ops::build::tensor;
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.BindParams`.
 pub static SPEC: PassSpec = PassSpec {
@@ -22,10 +22,13 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Replaces parameters of a function by constants.",
-    doc: "Parameters that are named go, and constants stand where they were used. Symbols in the type of such a parameter \
+    doc: explained(
+        "Parameters that are named go, and constants stand where they were used. Symbols in the type of such a parameter \
 become the extents of its value. In TVM the values are tensors; here they are numbers or nested lists of numbers, which have \
 the element type of the parameter.\n\nKnown divergence: a parameter that is itself a symbolic variable cannot be bound.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # BindParams(params={\"w\": 2})
 @I.ir_module
 class Module:
@@ -34,7 +37,9 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.multiply(x, w)
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -42,6 +47,7 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.multiply(x, R.const(2.0, \"float32\"))
         return y
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -6,7 +6,7 @@ use super::support::{find_function, type_error};
 use crate::build::{bind, defined_symbols};
 use crate::infer::relax::types::Bindings;
 use crate::ir::{Dim, Expr, ExprId, Id, Module, Store, Symbol};
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.BindSymbolicVars`.
 pub static SPEC: PassSpec = PassSpec {
@@ -21,9 +21,12 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Replaces symbolic variables by known extents.",
-    doc: "Every symbolic variable of that name becomes the number, in types and in shapes. With a function named, each name \
+    doc: explained(
+        "Every symbolic variable of that name becomes the number, in types and in shapes. With a function named, each name \
 has to be one of its variables; without one, of some function.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # BindSymbolicVars(binding_map={\"n\": 4})
 @I.ir_module
 class Module:
@@ -33,7 +36,9 @@ class Module:
         y: R.Tensor((n,), dtype=\"float32\") = R.exp(x)
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -41,6 +46,7 @@ class Module:
         y: R.Tensor((4,), dtype=\"float32\") = R.exp(x)
         return y
 ",
+    ),
     run: Run::Module(run),
 };
 

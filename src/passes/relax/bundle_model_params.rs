@@ -6,7 +6,7 @@ use crate::build::{BlockMutator, Mutation, any_leaf, rewrite_function, rewrite_m
 use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
 use crate::ir::{Binding, Expr, ExprId, Function, Module, Store, Type, TypeId, VarId};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `relax.transform.BundleModelParams`.
@@ -19,9 +19,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "param_tuple_name", default: "None", doc: "The name of the tuple; `model_params` when it is None." }],
     config: &[],
     summary: "Replaces parameters behind the inputs by one tuple.",
-    doc: "A function with the attribute `num_input` takes that many inputs, and what follows are weights. They become the fields \
+    doc: explained(
+        "A function with the attribute `num_input` takes that many inputs, and what follows are weights. They become the fields \
 of one parameter. Each use takes its field out of it by a binding of its own.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -30,7 +33,9 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.add(x, w)
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -41,6 +46,7 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.add(x, w)
         return y
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -5,7 +5,7 @@
 use super::calls::{args, devices, dtype, fields, int, op, op_name, shape, string, tuple};
 use crate::build::{BlockMutator, Mutation, rewrite_module};
 use crate::ir::{Expr, ExprId, Extents, Id, Module, Object, Store, Type, TypeId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.CallTIRRewrite`.
 pub static SPEC: PassSpec = PassSpec {
@@ -17,10 +17,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Allocates the outputs of tensor programs and calls them directly.",
-    doc: "`R.call_tir` says what comes out; what runs writes into memory that it is given. The pass allocates a tensor for \
+    doc: explained("`R.call_tir` says what comes out; what runs writes into memory that it is given. The pass allocates a tensor for \
 every output (`R.builtin.alloc_tensor`) and passes it behind the inputs; for `R.call_tir_inplace` an output that is written \
-over an input is that input. `R.call_dps_packed` is treated alike. The shape of every output has to be known.",
-    example_before: "\
+over an input is that input. `R.call_dps_packed` is treated alike. The shape of every output has to be known."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(private=True)
@@ -33,8 +33,8 @@ class Module:
         cls = Module
         y = R.call_tir(cls.exp, (x,), out_ty=R.Tensor((2,), dtype=\"float32\"))
         return y
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(private=True)
@@ -49,7 +49,7 @@ class Module:
         cls.exp(x, alloc)
         y: R.Tensor((2,), dtype=\"float32\") = alloc
         return y
-",
+"),
     run: Run::Module(run),
 };
 

@@ -8,7 +8,7 @@ use crate::build::{BlockMutator, Mutation, any_leaf, rewrite_function};
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::{for_each_child, free_vars, post_order};
 use crate::ir::{Binding, BindingBlock, Dim, Expr, ExprId, Extents, Id, IdMap, Module, Store, Type, Var, VarId};
-use crate::pass::{Inner, Part, PassError, PassSpec, Run};
+use crate::pass::{Inner, Part, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `relax.transform.CanonicalizeBindings`.
@@ -21,12 +21,15 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Removes bindings that only name a variable again and symbols that are known.",
-    doc: "Three things. Symbols that an `R.match_cast` defines and that the type of its value says already are replaced by what \
+    doc: explained(
+        "Three things. Symbols that an `R.match_cast` defines and that the type of its value says already are replaced by what \
 they are, and a cast to the type that the value has is a plain binding. A variable that is bound to another variable, to a \
 field of a known tuple or to all fields of one in order is replaced by that, and constants are written where they are used. \
 A variable of a dataflow block that nothing outside of the block uses becomes a dataflow variable, and one that is only \
 given to an output is that output.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -38,7 +41,9 @@ class Module:
             R.output(y, gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -48,6 +53,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Sequential(|_| vec![Part::Inner(&SYMBOLS), Part::Inner(&BINDINGS)]),
 };
 

@@ -12,7 +12,7 @@ use crate::ir::sort::sort_by;
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Binding, Dim, Expr, ExprId, Extents, Module, Store, TensorInfo, VarId};
 use crate::ops::{build::ints, must_equal};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::pattern::{Context, Edge, Matcher, Pat, Patterns};
 use rustc_hash::FxHashMap;
 
@@ -26,11 +26,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "check", default: "None", doc: "A function of Python in TVM; only None is possible here." }],
     config: &[],
     summary: "Makes one product of several products of the same matrix.",
-    doc: "In a transformer the same activations are multiplied with the weights of queries, keys and values. Such products become \
+    doc: explained("In a transformer the same activations are multiplied with the weights of queries, keys and values. Such products become \
 one with the concatenated weights, and a `split` gives the parts. What follows all of them alike, an `add` of a bias and one of \
 `nn.relu`, `nn.gelu`, `nn.gelu_tanh` and `nn.silu`, is done once too. The weights must have the same batch extents, and all but \
-the last must have a known number of columns.",
-    example_before: "\
+the last must have a known number of columns."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -42,8 +42,8 @@ R.Tensor((2, 8), dtype=\"float32\"):
             gv: R.Tensor((2, 8), dtype=\"float32\") = R.concat((lv, lv1), axis=1)
             R.output(gv)
         return gv
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -59,7 +59,7 @@ indices_or_sections=[3], axis=1)
             gv: R.Tensor((2, 8), dtype=\"float32\") = R.concat((lv_1, lv1_1), axis=1)
             R.output(gv)
         return gv
-",
+"),
     run: Run::Function(run),
 };
 

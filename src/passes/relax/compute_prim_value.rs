@@ -5,7 +5,7 @@
 use crate::build::{BlockBuilder, BlockMutator, Mutation, any_leaf, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, Attrs, Expr, ExprId, Id, Module, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt, Store, Symbol, Type};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir;
 use rustc_hash::FxHashMap;
 
@@ -19,9 +19,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Computes scalars that are arithmetic in functions of TIR.",
-    doc: "A scalar such as `n % 16 == 0` that is a value of the program, and no extent of a shape, is computed by a function of \
+    doc: explained(
+        "A scalar such as `n % 16 == 0` that is a value of the program, and no extent of a shape, is computed by a function of \
 TIR that runs on the host (`compute_symbolic_expr`); the variables in it are its parameters. Numbers and plain variables stay.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(pure=False)
@@ -29,7 +32,9 @@ class Module:
         R.assert_op(n % 16 == 0, format=R.str(\"\"))
         return x
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -44,6 +49,7 @@ class Module:
         R.assert_op(gv, format=R.str(\"\"))
         return x
 ",
+    ),
     run: Run::Module(run),
 };
 

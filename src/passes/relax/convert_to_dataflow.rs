@@ -5,7 +5,7 @@
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::infer::relax::effects::is_impure_call;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store};
-use crate::pass::{Args, Inner, Param, Part, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Param, Part, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.ConvertToDataflow`.
 pub static SPEC: PassSpec = PassSpec {
@@ -17,9 +17,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "min_size", default: "2", doc: "Fewer bindings than this make no block of their own." }],
     config: &[],
     summary: "Gathers bindings without side effects into dataflow blocks.",
-    doc: "A run of bindings that have no side effects and are no branches becomes a dataflow block, when it is long enough or \
+    doc: explained(
+        "A run of bindings that have no side effects and are no branches becomes a dataflow block, when it is long enough or \
 extends one that is there. Then `CanonicalizeBindings` follows, which makes dataflow variables of what only the block uses.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -28,7 +31,9 @@ class Module:
         z: R.Tensor((2,), dtype=\"float32\") = R.nn.relu(y)
         return z
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -39,6 +44,7 @@ class Module:
             R.output(z)
         return z
 ",
+    ),
     run: Run::Sequential(|_| vec![Part::Inner(&EXTRACT), Part::call("CanonicalizeBindings()")]),
 };
 

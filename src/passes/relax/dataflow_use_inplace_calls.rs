@@ -18,7 +18,7 @@ use crate::ir::{
     AttrValue, Binding, BindingBlock, Dim, Expr, ExprId, Extents, Id, Module, Name, PrimFunc, PrimParam, Store, TypeId, VarId,
 };
 use crate::ops;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Copier, Facts, can_prove_equal};
 use crate::topi::{self, Legalized};
 use rustc_hash::FxHashMap;
@@ -33,11 +33,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Lets operators write over arguments that nobody needs any more.",
-    doc: "In a dataflow block, `add`, `subtract`, `multiply`, `divide`, `nn.relu` and `nn.silu` can write their result where \
+    doc: explained("In a dataflow block, `add`, `subtract`, `multiply`, `divide`, `nn.relu` and `nn.silu` can write their result where \
 an argument was, if that has the same shape and type, was made in the block, and neither it nor anything that may share its \
 memory is needed later. They become `R.call_tir_inplace` of a tensor program. Arguments of the function are never written \
-to, and views (`reshape`, `squeeze` and the like) share the memory of what they view.",
-    example_before: "\
+to, and views (`reshape`, `squeeze` and the like) share the memory of what they view."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -47,8 +47,8 @@ class Module:
             z: R.Tensor((2,), dtype=\"float32\") = R.multiply(y, x)
             R.output(z)
         return z
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -70,7 +70,7 @@ class Module:
             z: R.Tensor((2,), dtype=\"float32\") = R.call_tir_inplace(cls.multiply_inplace, (y, x), out_ty=R.Tensor((2,), dtype=\"float32\"), inplace_indices=[0])
             R.output(z)
         return z
-",
+"),
     run: Run::Module(run),
 };
 

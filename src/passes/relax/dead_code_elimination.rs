@@ -8,7 +8,7 @@ use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, IdMap, Module, Name, PrimExpr, PrimFunc, PrimId, Store, Var, VarId};
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashSet;
 
 /// TVM's `relax.transform.DeadCodeElimination`.
@@ -21,11 +21,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "entry_functions", default: "None", doc: "Names of functions that stay beside the public ones." }],
     config: &[],
     summary: "Removes bindings that are not used and functions that cannot be reached.",
-    doc: "A binding goes when nothing uses its variable and its value has no side effects; in a dataflow block nothing has. \
+    doc: explained(
+        "A binding goes when nothing uses its variable and its value has no side effects; in a dataflow block nothing has. \
 A `match_cast` stays always: it is a check that may fail. Then functions go that cannot be reached from a public one (one \
 with a `global_symbol`), from an external one or from those named in `entry_functions`. When a function that is called is \
 not in the module, all functions stay.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(private=True)
@@ -40,7 +43,9 @@ class Module:
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -50,6 +55,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -6,7 +6,7 @@ use super::calls;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::{AttrValue, AttrsId, Binding, DType, Dim, Expr, ExprId, Extents, Module, Store, Symbol, Type};
 use crate::ops::build::{ints, scalar};
-use crate::pass::{Args, Param, Part, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, Part, PassCx, PassError, PassSpec, Run, explained};
 
 const PARAMS: &[Param] =
     &[Param { name: "func_name", default: "None", doc: "The only function to look at; all where none is given." }];
@@ -21,9 +21,12 @@ pub static INFERENCE: PassSpec = PassSpec {
     params: PARAMS,
     config: &[],
     summary: "Turns batch normalisations into arithmetic.",
-    doc: "`nn.batch_norm` becomes `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with the moving mean and variance, which \
+    doc: explained(
+        "`nn.batch_norm` becomes `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with the moving mean and variance, which \
 it gives back as they are. `tensor_to_shape` becomes a call of the runtime and a `match_cast` that names the extents.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -32,7 +35,9 @@ class Module:
         gv: R.Tensor(dtype=\"float32\", ndim=2) = R.reshape(y, lv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -45,6 +50,7 @@ class Module:
         gv_1: R.Tensor((x_1, x_2), dtype=\"float32\") = R.reshape(y, lv)
         return gv_1
 ",
+    ),
     run: Run::Function(inference),
 };
 
@@ -58,10 +64,12 @@ pub static TRAINING: PassSpec = PassSpec {
     params: PARAMS,
     config: &[],
     summary: "Turns normalisations into arithmetic that can be differentiated.",
-    doc: "*MutateOpsForTraining*, which lets batch normalisations use the mean and variance of the batch and takes layer \
+    doc: explained(
+        "*MutateOpsForTraining*, which lets batch normalisations use the mean and variance of the batch and takes layer \
 normalisations apart, and then *DecomposeOpsForInference*.",
-    example_before: EXAMPLE_BEFORE,
-    example_after: EXAMPLE_AFTER,
+    ),
+    example_before: explained(EXAMPLE_BEFORE),
+    example_after: explained(EXAMPLE_AFTER),
     run: Run::Sequential(training),
 };
 
@@ -75,10 +83,12 @@ pub static MUTATE: PassSpec = PassSpec {
     params: PARAMS,
     config: &[],
     summary: "Makes normalisations use the statistics of the batch.",
-    doc: "`nn.batch_norm` gets the mean and variance of its input, and its second and third result are the moving ones, updated \
+    doc: explained(
+        "`nn.batch_norm` gets the mean and variance of its input, and its second and third result are the moving ones, updated \
 with `momentum`. `nn.layer_norm` becomes arithmetic. It is a part of *DecomposeOpsForTraining*.",
-    example_before: EXAMPLE_BEFORE,
-    example_after: EXAMPLE_AFTER,
+    ),
+    example_before: explained(EXAMPLE_BEFORE),
+    example_after: explained(EXAMPLE_AFTER),
     run: Run::Function(mutate),
 };
 

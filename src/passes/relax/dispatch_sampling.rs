@@ -8,7 +8,7 @@
 use super::dispatch_sort_scan::Dispatch;
 use crate::build::rewrite_module_by_name;
 use crate::ir::Module;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.backend.DispatchSampling`.
 pub static SPEC: PassSpec = PassSpec {
@@ -20,11 +20,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes a running sum and a search of drawing from distributions.",
-    doc: "`R.multinomial_from_uniform` draws from the distributions in the rows of `prob`: for each uniform sample it gives \
+    doc: explained("`R.multinomial_from_uniform` draws from the distributions in the rows of `prob`: for each uniform sample it gives \
 the first place of its row where the running sum of the probabilities exceeds the sample. The pass writes the sum as \
 `R.cumsum`, which *DispatchSortScan* lowers, and the search as a tensor program. Samples and row numbers are columns: \
-tensors of shape `(n, 1)`. Calls on a GPU stay as they are.",
-    example_before: "\
+tensors of shape `(n, 1)`. Calls on a GPU stay as they are."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -33,8 +33,8 @@ class Module:
             y: R.Tensor((6, 1), dtype=\"int64\") = R.multinomial_from_uniform(p, u, rows, dtype=\"int64\")
             R.output(y)
         return y
-",
-    example_after: "\
+"),
+    example_after: explained("\
 batch = TypeVar(\"batch\")
 out_batch = TypeVar(\"out_batch\")
 vocab_size = TypeVar(\"vocab_size\")
@@ -63,7 +63,7 @@ class Module:
             y = R.call_tir(cls.get_sample_index, (lv, u, rows), out_ty=R.Tensor((6, 1), dtype=\"int64\"))
             R.output(y)
         return y
-",
+"),
     run: Run::Module(run),
 };
 

@@ -10,7 +10,7 @@ use super::calls::op_name;
 use super::support::{device_of, is_gpu};
 use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::ir::{ExprId, Extents, Module, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::topi::{self, Legalized};
 
 /// TVM's `relax.backend.DispatchSortScan`.
@@ -23,13 +23,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes programs for the target of operators that sort, search and scan.",
-    doc: "*LegalizeOps* leaves `sort`, `argsort`, `topk`, `cumsum` and `cumprod` alone, because how they are computed \
+    doc: explained("*LegalizeOps* leaves `sort`, `argsort`, `topk`, `cumsum` and `cumprod` alone, because how they are computed \
 depends on the target. Before it this pass makes tensor programs of them: for a processor, sorting is done by a function \
 of the runtime (`tvm.contrib.sort`), and running sums go along the axis one after the other, rows in parallel. \
 `bucketize` becomes a binary search.\n\n\
 The target is that of the result's device (`vdevice`); without one it is a processor. Calls for GPUs stay as they are. A variable whose type \
-TVM writes another way now, `4 * n` for `n * 4`, has no binding after TVM's pass; here it keeps its own.",
-    example_before: "\
+TVM writes another way now, `4 * n` for `n * 4`, has no binding after TVM's pass; here it keeps its own."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -38,8 +38,8 @@ class Module:
             y: R.Tensor((2, 3), dtype=\"float32\") = R.sort(x, axis=-1, descending=False)
             R.output(y)
         return y
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -57,7 +57,7 @@ class Module:
             y = R.call_tir(cls.sort, (x,), out_ty=R.Tensor((2, 3), dtype=\"float32\"))
             R.output(y)
         return y
-",
+"),
     run: Run::Module(run),
 };
 

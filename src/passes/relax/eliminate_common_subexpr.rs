@@ -9,7 +9,7 @@ use crate::ir::rewrite::Visit;
 use crate::ir::walk::for_each_child;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, TypeId, VarId};
 use crate::ops;
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
@@ -23,10 +23,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "call_only", default: "False", doc: "Look at calls only, not at tuples, fields and the like." }],
     config: &[],
     summary: "Binds a value that was computed before to the variable that has it.",
-    doc: "When the value of a binding equals that of an earlier one that is visible, the binding names the earlier variable, and \
+    doc: explained(
+        "When the value of a binding equals that of an earlier one that is visible, the binding names the earlier variable, and \
 later bindings use that. What may have side effects or allocates memory is left alone. The bindings that only name something \
 stay: `CanonicalizeBindings` or `DeadCodeElimination` removes them.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -38,7 +41,9 @@ class Module:
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -50,6 +55,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -6,7 +6,7 @@ use super::calls::{call, call_with};
 use super::compile_time::computable_at_compile_time;
 use super::pattern_rewriting::{CallRewriter, rewrite_bindings};
 use crate::ir::{AttrValue, Expr, ExprId, Module, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::pattern::{Matches, Patterns};
 
 /// TVM's `relax.transform.ExpandMatmulOfSum`.
@@ -19,11 +19,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Turns matmul(x, A + B) into matmul(x, A) + matmul(x, B).",
-    doc: "A sum of weights that is not known before the program runs costs more than a second product when one of the weights is \
+    doc: explained("A sum of weights that is not known before the program runs costs more than a second product when one of the weights is \
 itself a product of small matrices, as with adapters of a language model. So the product is taken with each, also through a \
 `permute_dims` of the sum. The sum stays when it can be computed beforehand: when both are weights of a function that says \
-`num_input`.",
-    example_before: "\
+`num_input`."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -34,8 +34,8 @@ R.Tensor((1, 4), dtype=\"float32\"):
             gv: R.Tensor((1, 4), dtype=\"float32\") = R.matmul(x, lv)
             R.output(gv)
         return gv
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -47,7 +47,7 @@ R.Tensor((1, 4), dtype=\"float32\"):
             gv: R.Tensor((1, 4), dtype=\"float32\") = R.add(lv, lv1)
             R.output(gv)
         return gv
-",
+"),
     run: Run::Function(run),
 };
 

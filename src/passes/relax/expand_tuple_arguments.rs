@@ -5,7 +5,7 @@
 use super::support::global_symbol;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite_in, signature};
 use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
-use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashSet;
 
 /// TVM's `relax.transform.ExpandTupleArguments`.
@@ -18,9 +18,9 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Replaces tuple parameters of private functions by their fields.",
-    doc: "A function without a `global_symbol` that takes a tuple takes its fields instead, however deep they are nested, and \
-calls take their arguments apart. `CanonicalizeBindings` and `DeadCodeElimination` follow, which leave of that what is needed.",
-    example_before: "\
+    doc: explained("A function without a `global_symbol` that takes a tuple takes its fields instead, however deep they are nested, and \
+calls take their arguments apart. `CanonicalizeBindings` and `DeadCodeElimination` follow, which leave of that what is needed."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function(private=True)
@@ -35,8 +35,8 @@ class Module:
         cls = Module
         y: R.Tensor((2,), dtype=\"float32\") = cls.sum((x, x))
         return y
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function(private=True)
@@ -49,7 +49,7 @@ class Module:
         cls = Module
         y: R.Tensor((2,), dtype=\"float32\") = cls.sum(x, x)
         return y
-",
+"),
     run: Run::Sequential(|_| {
         vec![Part::Inner(&INNER), Part::call("CanonicalizeBindings()"), Part::call("DeadCodeElimination()")]
     }),

@@ -5,7 +5,7 @@
 use super::calls::op_name;
 use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::ir::{Expr, ExprId, Module, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::topi::{self, Legalized};
 
 /// TVM's `relax.transform.FastMathTransform`.
@@ -18,11 +18,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Replaces exp, erf, tanh and softmax by programs that approximate them.",
-    doc: "Calls of `R.exp`, `R.erf`, `R.tanh` and `R.nn.softmax` become calls of tensor programs that compute polynomials \
+    doc: explained(
+        "Calls of `R.exp`, `R.erf`, `R.tanh` and `R.nn.softmax` become calls of tensor programs that compute polynomials \
 instead: faster, and not exact. There are polynomials for single precision, that of `erf` for half precision, too; other types get \
 the function itself. Shapes and element types have to be known. TVM asks every call for the name of its operator, so functions that \
 call other functions of the module or external ones are an error.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -30,7 +33,9 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.tanh(x)
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -71,6 +76,7 @@ T.float32(0.0048935251855438504))
         y = R.call_tir(cls.fast_tanh, (x,), out_ty=R.Tensor((2,), dtype=\"float32\"))
         return y
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -8,7 +8,7 @@
 use super::calls::{self, call};
 use super::pattern_rewriting::{CallRewriter, rewrite_bindings};
 use crate::ir::{DType, Dim, Expr, ExprId, Extents, Module, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::passes::relax::grouping::is_primitive;
 use crate::pattern::{Matches, Patterns};
 
@@ -22,9 +22,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Moves a batch normalisation into the weights of the convolution before it.",
-    doc: "The first result of `batch_norm(conv2d(x, w), ...)` is `conv2d(x, w * scale) + shift` when the weights and all four \
+    doc: explained(
+        "The first result of `batch_norm(conv2d(x, w), ...)` is `conv2d(x, w * scale) + shift` when the weights and all four \
 vectors are constants. *FoldConstant* then computes the new weights. Weights in the layout `OIHW` only. Functions with \
 `Primitive` stay as they are.",
+    ),
     example_before: "",
     example_after: "",
     run: Run::Function(run),

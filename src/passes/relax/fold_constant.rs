@@ -27,7 +27,7 @@ use crate::ir::{DType, Dim, Expr, ExprId, Extents, Module, Store, Tensor, Type};
 use crate::ops::build::{constant, elements};
 use crate::ops::kernel::{read, write};
 use crate::ops::relax::deduce::int;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::topi;
 use rustc_hash::FxHashMap;
 
@@ -41,10 +41,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Computes calls whose arguments are constants.",
-    doc: "A call of a tensor program with constant arguments is run, and its result takes its place; so is a call of an operator \
+    doc: explained(
+        "A call of a tensor program with constant arguments is run, and its result takes its place; so is a call of an operator \
 in a dataflow block. Results of more than 1024 elements that come from no tensor (`R.zeros`) stay calls. Shapes that \
 are bound to variables are written into the operators that use them, and what nobody uses any more is removed.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -55,7 +58,9 @@ class Module:
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -65,6 +70,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Function(run),
 };
 

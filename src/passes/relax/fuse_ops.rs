@@ -10,7 +10,7 @@ use super::support::type_error;
 use crate::ir::walk::{is_straight, post_order};
 use crate::ir::{Expr, ExprId, Id, IdMap, Module, Name, Store, Var, VarId};
 use crate::ops::OpPattern;
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::passes::any::fusion::{Node, partition};
 use rustc_hash::FxHashSet;
 
@@ -24,11 +24,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param {
         name: "fuse_opt_level",
         default: "-1",
-        doc: "0 leaves each call by itself, more fuses; -1 takes the opt level of the context.",
+        doc: explained("0 leaves each call by itself, more fuses; -1 takes the opt level of the context."),
     }],
     config: &["relax.FuseOps.max_depth"],
     summary: "Groups calls of tensor programs that one kernel can compute into functions.",
-    doc: "Each tensor program says how it computes in its attribute `op_pattern` (run *AnnotateTIROpPattern* before). A call joins \
+    doc: explained(
+        "Each tensor program says how it computes in its attribute `op_pattern` (run *AnnotateTIROpPattern* before). A call joins \
 the group of its *post-dominator*, the call that everything computed from it goes through, if all calls between them are simple \
 enough: element-wise and broadcasting calls into one another, into reductions and behind matrix products or convolutions; \
 calls that move elements among each other.\n\n\
@@ -36,8 +37,10 @@ A group becomes a private function with `Primitive` that is called in its place:
 constants too, and symbols that no parameter defines come as a shape. Equal groups share a function. Calls of operators, and \
 everything that is used outside of its dataflow block, stay as they are. A group has at most `relax.FuseOps.max_depth` (256) \
 members.",
-    example_before: EXAMPLE,
-    example_after: "\
+    ),
+    example_before: explained(EXAMPLE),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -68,6 +71,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Module(run),
 };
 

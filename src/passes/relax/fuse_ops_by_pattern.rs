@@ -11,7 +11,7 @@ use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::diag::Diagnostic;
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Binding, Expr, ExprId, Function, Id, Module, Name, Store, VarId};
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::pattern::{Matcher, Matches, Pat, Pattern, Patterns};
 use rustc_hash::FxHashMap;
 
@@ -26,7 +26,7 @@ pub static SPEC: PassSpec = PassSpec {
         Param {
             name: "patterns",
             default: "[]",
-            doc: "Patterns, which are objects of Python in TVM; only none are possible here.",
+            doc: explained("Patterns, which are objects of Python in TVM; only none are possible here."),
         },
         Param { name: "bind_constants", default: "True", doc: "Whether constants stay inside of the functions." },
         Param { name: "annotate_codegen", default: "False", doc: "Whether every function is wrapped for its compiler." },
@@ -34,10 +34,13 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Makes composite functions of calls that look like a pattern.",
-    doc: "Every call that looks like a pattern becomes, with the calls that it was found with, a function with `Composite` (the \
+    doc: explained(
+        "Every call that looks like a pattern becomes, with the calls that it was found with, a function with `Composite` (the \
 name of the pattern) and `Primitive`. With `annotate_codegen` composite functions are wrapped into public ones with `Codegen`, \
 the part of their name before the first dot.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # FuseOpsByPattern(patterns=[], annotate_codegen=True)
 @I.ir_module
 class Module:
@@ -57,7 +60,9 @@ class Module:
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -82,6 +87,7 @@ class Module:
         output: R.Tensor((2,), dtype=\"float32\") = local_func(x)
         return output
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -3,7 +3,7 @@
 //! Source: `src/relax/transform/fuse_tir.cc`. TVM makes a `Sequential` of four passes, whose third has no public name;
 //! here it is [`FuseTIRInner`](super::fuse_tir_inner).
 
-use crate::pass::{Args, Part, PassSpec, Run};
+use crate::pass::{Args, Part, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.FuseTIR`.
 pub static SPEC: PassSpec = PassSpec {
@@ -15,10 +15,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes one tensor program of each function that FuseOps made, and tidies up.",
-    doc: "Four passes: *ExpandTupleArguments* and *RemoveUnusedParameters* give private functions parameters that a tensor program \
+    doc: explained(
+        "Four passes: *ExpandTupleArguments* and *RemoveUnusedParameters* give private functions parameters that a tensor program \
 can have, *FuseTIRInner* makes the programs, *DeadCodeElimination* removes those that nothing calls any more.",
-    example_before: super::fuse_tir_inner::BEFORE,
-    example_after: "\
+    ),
+    example_before: explained(super::fuse_tir_inner::BEFORE),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -46,6 +49,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Sequential(children),
 };
 

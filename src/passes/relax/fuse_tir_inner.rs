@@ -14,7 +14,7 @@ use crate::diag::Diagnostic;
 use crate::ir::walk::{for_each_binder, post_order};
 use crate::ir::{AttrValue, Dim, Expr, ExprId, Extents, Id, Module, Name, Region, Store, Symbol, Type, TypeId, VarId};
 use crate::ops;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Declares the part of TVM's `relax.transform.FuseTIR` that makes the programs.
@@ -27,12 +27,15 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes one tensor program of each function that FuseOps made.",
-    doc: "A function with `Primitive`, which may do nothing but call tensor programs, becomes a tensor program of that name: the \
+    doc: explained(
+        "A function with `Primitive`, which may do nothing but call tensor programs, becomes a tensor program of that name: the \
 bodies of the programs one after the other, with buffers for what was passed between them. Its calls become `R.call_tir`, or \
 `R.call_tir_inplace` when a result is written into an argument. In TVM it is a part of *FuseTIR*, which before it takes tuples of \
 arguments apart and removes unused ones, and after it what is not called any more.",
-    example_before: BEFORE,
-    example_after: "\
+    ),
+    example_before: explained(BEFORE),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -69,6 +72,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Module(run),
 };
 

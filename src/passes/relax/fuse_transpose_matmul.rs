@@ -7,7 +7,7 @@ use super::fuse_ops_by_pattern::{FusionPattern, fuse_ops_by_pattern};
 use super::support::type_error;
 use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::ir::{AttrValue, Expr, ExprId, Module, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::pattern::Patterns;
 use crate::topi::{self, Legalized};
 
@@ -21,11 +21,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes one tensor program of a product and the transposition of its right factor.",
-    doc: "A `matmul` whose second operand is a `permute_dims` that swaps the last two axes becomes a call of a tensor program, \
+    doc: explained("A `matmul` whose second operand is a `permute_dims` that swaps the last two axes becomes a call of a tensor program, \
 `NT_matmul`, which reads that operand as it was before. The two calls stand in a function of their own first, as \
 `FuseOpsByPattern` makes them; it stays, and nothing calls it. `LegalizeOps` and passes that give products to libraries come \
-behind and before.",
-    example_before: "\
+behind and before."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -35,8 +35,8 @@ class Module:
             o: R.Tensor((2, 4), dtype=\"float32\") = R.matmul(x, wt)
             R.output(o)
         return o
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -68,7 +68,7 @@ class Module:
             gv = R.call_tir(cls.NT_matmul, (x, w), out_ty=R.Tensor((2, 4), dtype=\"float32\"))
             R.output(gv)
         return gv
-",
+"),
     run: Run::Module(run),
 };
 

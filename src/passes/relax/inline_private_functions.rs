@@ -9,7 +9,7 @@ use crate::build::{BlockBuilder, BlockMutator, Mutation, bind_in, copy_with_new_
 use crate::infer::relax::types::Bindings;
 use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Name, Store, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `relax.transform.InlinePrivateFunctions`.
@@ -22,10 +22,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Puts the bodies of private functions in the place of their calls.",
-    doc: "A private function that does not call itself, directly or through others, is put in the place of each of its calls and \
+    doc: explained(
+        "A private function that does not call itself, directly or through others, is put in the place of each of its calls and \
 leaves the module. Where something was put in, bindings are canonicalized and what nobody uses is removed. \
 Symbols of the function become those of its caller; where only a shape as a value tells them, TVM leaves symbols that nothing defines.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -44,7 +47,9 @@ class Module:
             R.output(b)
         return b
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -55,6 +60,7 @@ class Module:
             R.output(z)
         return z
 ",
+    ),
     run: Run::Module(run),
 };
 

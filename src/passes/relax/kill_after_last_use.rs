@@ -7,7 +7,7 @@ use super::canonicalize_bindings::canonicalize_bindings;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::walk::{for_each_child, has_children};
 use crate::ir::{Binding, Expr, ExprId, IdMap, Module, Store, Type, TypeId, Var, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `relax.transform.KillAfterLastUse`.
@@ -20,10 +20,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Gives tensors, memory and other objects back behind their last use.",
-    doc: "Behind the binding that uses a variable last comes `R.memory.kill_tensor`, `R.memory.kill_storage` for memory or \
+    doc: explained(
+        "Behind the binding that uses a variable last comes `R.memory.kill_tensor`, `R.memory.kill_storage` for memory or \
 `R.vm.kill_object` for anything else. What a function gives, its parameters, constants, null values, shapes, scalars and functions stay. \
 Bindings that only name another variable are removed first.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(pure=False)
@@ -32,7 +35,9 @@ class Module:
         z: R.Tensor((2,), dtype=\"float32\") = R.add(x, y)
         return z
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(pure=False)
@@ -42,6 +47,7 @@ class Module:
         R.memory.kill_tensor(y)
         return z
 ",
+    ),
     run: Run::Function(run),
 };
 

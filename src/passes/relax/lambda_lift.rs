@@ -9,7 +9,7 @@ use crate::ir::rewrite::Visit;
 use crate::ir::walk::free_vars;
 use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
 use crate::ops;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `relax.transform.LambdaLift`.
@@ -22,10 +22,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Moves inner functions into the module.",
-    doc: "A function that uses nothing of the one around it is simply moved, and its name takes the place of its variable. One \
+    doc: explained(
+        "A function that uses nothing of the one around it is simply moved, and its name takes the place of its variable. One \
 that does gets what it uses as further parameters; where it stood, `R.make_closure` ties them to it, and its calls become \
 `R.invoke_pure_closure`. The new name is that of the outer function and that of the variable.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -38,7 +41,9 @@ class Module:
         r: R.Tensor((2,), dtype=\"float32\") = inner(x)
         return r
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -52,6 +57,7 @@ class Module:
         z: R.Tensor((2,), dtype=\"float32\") = R.exp(y)
         return z
 ",
+    ),
     run: Run::Module(run),
 };
 

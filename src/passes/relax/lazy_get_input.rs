@@ -9,7 +9,7 @@ use crate::build::{BlockMutator, Mutation, any_leaf, rewrite_function};
 use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
 use crate::ir::{AttrValue, DType, Expr, ExprId, Function, Module, Store, Type, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.LazyGetInput`.
@@ -22,9 +22,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Fetches the parameters behind the inputs through a function that is given.",
-    doc: "A public function takes `fget_param` in the place of the parameters behind its `num_input` inputs. It is called with the \
+    doc: explained(
+        "A public function takes `fget_param` in the place of the parameters behind its `num_input` inputs. It is called with the \
 index and the name of a parameter where that is first used, and its result is cast to the type of the parameter.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -32,7 +35,9 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.exp(w)
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -43,6 +48,7 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.exp(w)
         return y
 ",
+    ),
     run: Run::Function(run),
 };
 

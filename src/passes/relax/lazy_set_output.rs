@@ -5,7 +5,7 @@
 use super::support::global_symbol;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::{AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Function, Id, List, Module, Store, Type, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.LazySetOutput`.
@@ -18,9 +18,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Hands each result to a function that is given, once it is computed.",
-    doc: "A public function takes `fset_output` behind its inputs and gives nothing. Where a field of what it gave is bound, \
+    doc: explained(
+        "A public function takes `fset_output` behind its inputs and gives nothing. Where a field of what it gave is bound, \
 `fset_output` is called with the index and the value; fields that are no variables are handed over at the end.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -28,7 +31,9 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.exp(w)
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(pure=False)
@@ -37,6 +42,7 @@ class Module:
         fset_output(0, y)
         return R.tuple()
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -9,7 +9,7 @@ use crate::ir::{
     AttrValue, Attrs, Binding, BindingBlock, DType, Expr, ExprId, Function, Id, List, Module, Store, Type, TypeId, VarId,
 };
 use crate::ops;
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `relax.transform.LazyTransformParams`.
@@ -27,12 +27,15 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Makes functions that transform weights hold one weight at a time.",
-    doc: "In functions whose names end with `transform_params`, weights are not parameters any more: each is fetched by \
+    doc: explained(
+        "In functions whose names end with `transform_params`, weights are not parameters any more: each is fetched by \
 `fget_item` where it is first needed. Results are handed to `fset_item` once they are computed, weights are killed after \
 their last use, and the function gives nothing; where `fset_item` is None, it gives its results. `ToNonDataflow` and \
 `RemovePurityChecking` come before it: in a dataflow block TVM kills a weight after its first use.\n\nKnown divergence: \
 further parameters of the two functions are variables in TVM and cannot be given.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # LazyTransformParams(fset_item=None)
 @I.ir_module
 class Module:
@@ -41,7 +44,9 @@ class Module:
         v: R.Tensor((2,), dtype=\"float32\") = R.exp(w)
         return (v,)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(pure=False)
@@ -51,6 +56,7 @@ class Module:
         v: R.Tensor((2,), dtype=\"float32\") = R.exp(w)
         return (v,)
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -9,7 +9,7 @@ use crate::ir::walk::{for_each_binder, post_order};
 use crate::ir::{AttrValue, Expr, ExprId, Extents, Id, Module, Object, PrimFunc, Store, Symbol, Type, TypeId, VarId};
 use crate::ops;
 use crate::pass::spec::Literal;
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::Copier;
 use crate::topi::{self, Known, Legalized};
 use rustc_hash::FxHashMap;
@@ -25,18 +25,21 @@ pub static SPEC: PassSpec = PassSpec {
         Param {
             name: "customize_legalize_map",
             default: "None",
-            doc: "Functions of Python that lower operators in another way; they cannot be given here.",
+            doc: explained("Functions of Python that lower operators in another way; they cannot be given here."),
         },
         Param { name: "skip_ops", default: "None", doc: "Names of operators to leave alone: `[\"relax.add\"]`." },
         Param { name: "enable_warning", default: "False", doc: "Whether to warn of operators that cannot be lowered." },
     ],
     config: &["relax.transform.apply_legalize_ops"],
     summary: "Turns operators into calls of tensor programs.",
-    doc: "Each call of an operator with a tensor-expression form becomes `R.call_tir` of a program that computes it; equal \
+    doc: explained(
+        "Each call of an operator with a tensor-expression form becomes `R.call_tir` of a program that computes it; equal \
 programs are one function of the module. The shapes of its arguments and of its result have to be known, symbols included; \
 other calls stay, as do operators that have no such form. `R.nn.pixel_shuffle` is refused, as it is by TVM 0.27, which cannot \
 find its own program. Adaptive pooling over windows of different sizes stays, too, where TVM makes loops of open length.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -44,7 +47,9 @@ class Module:
         gv: R.Tensor((2, 3), dtype=\"float32\") = R.add(x, y)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -64,6 +69,7 @@ T.Buffer((T.int64(2), T.int64(3)), \"float32\")):
         gv = R.call_tir(cls.add, (x, y), out_ty=R.Tensor((2, 3), dtype=\"float32\"))
         return gv
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -18,7 +18,7 @@ use crate::ir::{
     TypeId, VarId,
 };
 use crate::ops;
-use crate::pass::{Args, Inner, Literal, Param, Part, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Literal, Param, Part, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// TVM's `relax.transform.LiftTransformParams`.
@@ -31,17 +31,17 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param {
         name: "shared_transform",
         default: "False",
-        doc: "One function for all, for what they compute alike; or the names of the functions that share one.",
+        doc: explained("One function for all, for what they compute alike; or the names of the functions that share one."),
     }],
     config: &["relax.lift_transform_params.consume_params"],
     summary: "Moves computations on weights into functions of their own.",
-    doc: "A function with the attribute `num_input` takes that many inputs, and weights after them. Bindings of dataflow blocks \
+    doc: explained("A function with the attribute `num_input` takes that many inputs, and weights after them. Bindings of dataflow blocks \
 that depend on weights only go into `<function>_transform_params`, which takes all weights as a tuple and gives what the function \
 needs; the function takes that in the place of its weights. `R.builtin.stop_lift_params` ends the lifting at a value. Where there \
 is a function of that name already, such as an earlier run made, the two become one that computes the old and then the new. As \
 in TVM, what only the result of a function uses, and no binding, is lifted and not given: it is left without a value; TVM gives \
-such a variable new symbols besides, and here it keeps those it has.",
-    example_before: "\
+such a variable new symbols besides, and here it keeps those it has."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -52,8 +52,8 @@ class Module:
             y: R.Tensor((2,), dtype=\"float32\") = R.add(x, v)
             R.output(y)
         return y
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -73,7 +73,7 @@ class Module:
             output_tuple: R.Tuple(R.Tensor((2,), dtype=\"float32\")) = (v,)
             R.output(output_tuple)
         return output_tuple
-",
+"),
     run: Run::Sequential(|_| vec![Part::Inner(&PARTITION), Part::call("LambdaLift()"), Part::Inner(&POST_PROC)]),
 };
 

@@ -6,7 +6,7 @@ use super::calls::{args, call, call_typed, dtype, extents, int, op_name, shape};
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::rewrite::Visit;
 use crate::ir::{DType, Dim, Expr, ExprId, Module, PrimOp, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir;
 
 /// TVM's `relax.transform.LowerAllocTensor`.
@@ -19,18 +19,18 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Allocates memory for every tensor that still has none.",
-    doc: "What `StaticPlanBlockMemory` did not plan gets memory of exactly its size: `R.builtin.alloc_tensor` becomes \
+    doc: explained("What `StaticPlanBlockMemory` did not plan gets memory of exactly its size: `R.builtin.alloc_tensor` becomes \
 `R.memory.alloc_storage` and `R.memory.alloc_tensor` at its beginning.\n\n\
-Known divergence: the sizes of textures of OpenCL (memory scopes other than `global`) are not computed.",
-    example_before: "\
+Known divergence: the sizes of textures of OpenCL (memory scopes other than `global`) are not computed."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
     def main(x: R.Tensor((2, 3), dtype=\"float32\")) -> R.Tensor((2, 3), dtype=\"float32\"):
         y: R.Tensor((2, 3), dtype=\"float32\") = R.builtin.alloc_tensor(R.shape([2, 3]), R.dtype(\"float32\"), 0, R.str(\"global\"))
         return y
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -38,7 +38,7 @@ class Module:
         storage: R.Any = R.memory.alloc_storage(R.shape([24]), 0, R.str(\"global\"), R.dtype(\"uint8\"))
         y: R.Tensor((2, 3), dtype=\"float32\") = R.memory.alloc_tensor(storage, 0, R.shape([2, 3]), R.dtype(\"float32\"), 0)
         return y
-",
+"),
     run: Run::Function(run),
 };
 

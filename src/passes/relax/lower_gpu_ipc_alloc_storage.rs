@@ -6,7 +6,7 @@ use super::calls::{args, call, int, op_name, packed};
 use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::ir::rewrite::Visit;
 use crate::ir::{Expr, ExprId, Module, Store, Type};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.LowerGPUIPCAllocStorage`.
 pub static SPEC: PassSpec = PassSpec {
@@ -18,9 +18,9 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Allocates memory that GPU processes share through the runtime.",
-    doc: "Memory and tensors of the scope `ipc_memory` come from `runtime.disco.cuda_ipc.alloc_storage`; the tensor stands at its \
-beginning. Other scopes are left alone.",
-    example_before: "\
+    doc: explained("Memory and tensors of the scope `ipc_memory` come from `runtime.disco.cuda_ipc.alloc_storage`; the tensor stands at its \
+beginning. Other scopes are left alone."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -28,8 +28,8 @@ class Module:
         R.func_attr({\"relax.force_pure\": True})
         x: R.Tensor((4,), dtype=\"float16\") = R.builtin.alloc_tensor(R.shape([4]), R.dtype(\"float16\"), 0, R.str(\"ipc_memory\"))
         return x
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -38,7 +38,7 @@ class Module:
         gv: R.Any = R.call_packed(\"runtime.disco.cuda_ipc.alloc_storage\", R.shape([4]), R.dtype(\"float16\"), ty_args=(R.Any,))
         x: R.Tensor((4,), dtype=\"float16\") = R.memory.alloc_tensor(gv, 0, R.shape([4]), R.dtype(\"float16\"), 0)
         return x
-",
+"),
     run: Run::Module(run),
 };
 

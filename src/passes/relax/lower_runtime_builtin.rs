@@ -7,7 +7,7 @@ use super::calls::{
 };
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::{AttrValue, DType, Expr, ExprId, Extents, Module, Store, Type};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.LowerRuntimeBuiltin`.
 pub static SPEC: PassSpec = PassSpec {
@@ -19,11 +19,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Turns memory, shapes and closures into calls of the virtual machine.",
-    doc: "Operators that are no tensor programs become what the virtual machine offers: memory becomes `R.vm.alloc_storage`, \
+    doc: explained("Operators that are no tensor programs become what the virtual machine offers: memory becomes `R.vm.alloc_storage`, \
 `R.vm.alloc_tensor` and `R.vm.kill_object`; `R.reshape`, `R.shape_of`, `R.tensor_to_shape`, `R.to_vdevice`, `R.make_closure` \
 and their kin become calls of `vm.builtin.*`; views become `runtime.TVMTensorCreateView`. A `R.builtin.alloc_tensor` that is \
-still there is an error: `LowerAllocTensor` comes before.",
-    example_before: "\
+still there is an error: `LowerAllocTensor` comes before."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -31,8 +31,8 @@ class Module:
         R.func_attr({\"relax.force_pure\": True})
         y: R.Tensor((6,), dtype=\"float32\") = R.reshape(x, R.shape([6]))
         return y
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -40,7 +40,7 @@ class Module:
         R.func_attr({\"relax.force_pure\": True})
         y: R.Tensor((6,), dtype=\"float32\") = R.call_packed(\"vm.builtin.reshape\", x, R.shape([6]), ty_args=(R.Tensor((6,), dtype=\"float32\"),))
         return y
-",
+"),
     run: Run::Function(run),
 };
 

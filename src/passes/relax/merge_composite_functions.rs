@@ -9,7 +9,7 @@ use super::support::with_attrs;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation, copy_with_new_vars};
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, Expr, ExprId, Function, Id, Module, Name, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::passes::relax::to_non_dataflow::to_non_dataflow;
 use rustc_hash::FxHashMap;
 
@@ -23,11 +23,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Merges composite functions for one external compiler into larger functions for it.",
-    doc: "FuseOpsByPattern makes *composite* functions, whose attribute `Composite` says for which compiler they are \
+    doc: explained(
+        "FuseOpsByPattern makes *composite* functions, whose attribute `Composite` says for which compiler they are \
 (`dnnl.conv2d_relu`). A call of one joins the group of an argument that comes from the same compiler, if that does not make two \
 groups wait for one another. Each group becomes a public function with `Codegen`, in which the composite functions stand as \
 inner functions. The function `main` is looked at.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(private=True)
@@ -47,7 +50,9 @@ class Module:
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -73,6 +78,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -5,7 +5,7 @@
 use crate::build::{Normalize, function_over, rewrite_module};
 use crate::infer::relax::{infer_module, result_type};
 use crate::ir::{Expr, ExprId, Function, Module, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.Normalize`.
 pub static SPEC: PassSpec = PassSpec {
@@ -17,11 +17,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Brings functions into the normal form that the other passes work on.",
-    doc: "In the normal form nothing is nested: operands are variables or leaves, and everything has a type. A program that \
+    doc: explained(
+        "In the normal form nothing is nested: operands are variables or leaves, and everything has a type. A program that \
 was read from text is there already but for its types, because reading binds what is nested; so the pass deduces the \
 types, and a result whose annotation says less than the body gets the type of the body. What a script has nested is bound \
 to variables, neighbouring blocks of one kind are joined, and empty ones go.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -29,7 +32,9 @@ class Module:
         y: R.Tensor((2, 3), dtype=\"float32\") = R.add(x, x)
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -37,6 +42,7 @@ class Module:
         y: R.Tensor((2, 3), dtype=\"float32\") = R.add(x, x)
         return y
 ",
+    ),
     run: Run::Module(run),
 };
 

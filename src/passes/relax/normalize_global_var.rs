@@ -4,7 +4,7 @@
 
 use super::support::{global_symbol, renamed};
 use crate::ir::{Id, Module, Name};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashSet;
 
 /// TVM's `relax.transform.NormalizeGlobalVar`.
@@ -17,10 +17,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Renames functions so that public ones have the name of their global_symbol.",
-    doc: "A module may hold a public function under another name than the one it is linked under, as after a pass that \
+    doc: explained(
+        "A module may hold a public function under another name than the one it is linked under, as after a pass that \
 made new names. The pass gives it that name; a private function that has the name already takes another one. Calls \
 follow. A module whose names are in order stays as it is.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -28,13 +31,16 @@ class Module:
         R.func_attr({\"global_symbol\": \"f\"})
         return R.const(1, \"int32\")
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
     def f() -> R.Tensor((), dtype=\"int32\"):
         return R.const(1, \"int32\")
 ",
+    ),
     run: Run::Module(run),
 };
 

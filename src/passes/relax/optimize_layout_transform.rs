@@ -4,7 +4,7 @@
 
 use super::pattern_rewriting::{CallRewriter, rewrite_bindings};
 use crate::ir::{Expr, ExprId, Module, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::passes::relax::grouping::is_primitive;
 use crate::pattern::{Matches, Patterns};
 
@@ -18,10 +18,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Removes pairs of layout transformations that undo one another.",
-    doc: "AlterOpImpl puts an `R.layout_transform` around every tensor program that it replaces. Where two meet and the shape is \
+    doc: explained(
+        "AlterOpImpl puts an `R.layout_transform` around every tensor program that it replaces. Where two meet and the shape is \
 again what it was, both go; so they do with a program between them that only removes padding (its `operator_name` says \
 `remove_pad`). Functions with `Primitive` stay as they are.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -35,7 +38,9 @@ pad_value=None)
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -45,6 +50,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -7,7 +7,7 @@ use crate::build::{BlockMutator, Mutation, rewrite_module};
 use crate::ir::walk::for_each_child;
 use crate::ir::{AttrValue, AttrsId, Expr, ExprId, Id, Module, Object, Store, TensorInfo, Type, TypeId, VarId};
 use crate::ops;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.RealizeVDevice`.
@@ -20,10 +20,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Puts values on the devices that hints name.",
-    doc: "`R.hint_on_device` says where a value should be. What is computed from it or for it is on the same device: the pass \
+    doc: explained("`R.hint_on_device` says where a value should be. What is computed from it or for it is on the same device: the pass \
 follows uses in both directions, writes the device into types, and makes of a hint a copy (`R.to_vdevice`) where its operand is \
-on another device. The devices have to be among those of the module (`I.module_global_infos`).",
-    example_before: "\
+on another device. The devices have to be among those of the module (`I.module_global_infos`)."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     I.module_global_infos({\"vdevice\": [I.vdevice({\"kind\": \"llvm\"}, 0, \"global\"), I.vdevice({\"kind\": \"cuda\"}, 0, \"global\")]})
@@ -35,8 +35,8 @@ class Module:
             gv: R.Tensor((2,), dtype=\"float32\") = R.multiply(z, z)
             R.output(gv)
         return gv
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     I.module_global_infos({\"vdevice\": [I.vdevice({\"kind\": \"llvm\"}, 0, \"global\"), I.vdevice({\"kind\": \"cuda\"}, 0, \"global\")]})
@@ -48,7 +48,7 @@ class Module:
             gv: R.Tensor((2,), dtype=\"float32\", vdevice=\"cuda:0:global\") = R.multiply(z, z)
             R.output(gv)
         return gv
-",
+"),
     run: Run::Module(run),
 };
 

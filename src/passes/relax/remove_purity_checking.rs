@@ -7,7 +7,7 @@ use super::support::with_attrs;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::ir::{AttrValue, Expr, ExprId, Function, Module, Store};
 use crate::ops;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.RemovePurityChecking`.
 pub static SPEC: PassSpec = PassSpec {
@@ -19,11 +19,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Marks pure functions with relax.force_pure and unwraps calls that were declared pure.",
-    doc: "Lowering puts calls with side effects into functions that are pure as a whole. Every pure function gets \
+    doc: explained(
+        "Lowering puts calls with side effects into functions that are pure as a whole. Every pure function gets \
 `relax.force_pure`, so that nobody checks what is in it, and `R.call_pure_packed`, `R.call_inplace_packed` and \
 `R.invoke_pure_closure` become the plain calls that they wrap. It comes after `ToNonDataflow`, because in a dataflow \
 block such calls stay forbidden.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -31,7 +34,9 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.call_pure_packed(\"f\", x, ty_args=(R.Tensor((2,), dtype=\"float32\"),))
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -40,6 +45,7 @@ class Module:
         y: R.Tensor((2,), dtype=\"float32\") = R.call_packed(\"f\", x, ty_args=(R.Tensor((2,), dtype=\"float32\"),))
         return y
 ",
+    ),
     run: Run::Function(run),
 };
 

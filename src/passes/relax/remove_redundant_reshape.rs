@@ -5,7 +5,7 @@
 use super::calls::{call, extents};
 use super::pattern_rewriting::{CallRewriter, rewrite_bindings};
 use crate::ir::{ExprId, Extents, Module, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::passes::relax::grouping::is_primitive;
 use crate::pattern::{Matches, Patterns};
 
@@ -19,9 +19,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Removes reshapes that are reshaped again or change nothing.",
-    doc: "`reshape(reshape(x, a), b)` becomes `reshape(x, b)`, and `reshape(x, a)` becomes `x` when that is its shape. Functions with \
+    doc: explained(
+        "`reshape(reshape(x, a), b)` becomes `reshape(x, b)`, and `reshape(x, a)` becomes `x` when that is its shape. Functions with \
 `Primitive` stay as they are.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -32,7 +35,9 @@ class Module:
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -42,6 +47,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -6,7 +6,7 @@ use super::support::global_symbol;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, Normalize, run as rewrite_in};
 use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Binding, BindingBlock, DType, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
-use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.RemoveUnusedOutputs`.
@@ -19,9 +19,9 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Removes fields that no caller uses from the results of private functions.",
-    doc: "When every caller takes the tuple that a private function gives apart and leaves some fields unused, the function does \
-not give them any more; a single one left is given without a tuple. `CanonicalizeBindings` and `DeadCodeElimination` follow.",
-    example_before: "\
+    doc: explained("When every caller takes the tuple that a private function gives apart and leaves some fields unused, the function does \
+not give them any more; a single one left is given without a tuple. `CanonicalizeBindings` and `DeadCodeElimination` follow."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function(private=True)
@@ -36,8 +36,8 @@ class Module:
         y: R.Tuple(R.Tensor((2,), dtype=\"float32\"), R.Tensor((2,), dtype=\"float32\")) = cls.both(x)
         z: R.Tensor((2,), dtype=\"float32\") = y[0]
         return z
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function(private=True)
@@ -50,7 +50,7 @@ class Module:
         cls = Module
         gv: R.Tensor((2,), dtype=\"float32\") = cls.both(x)
         return gv
-",
+"),
     run: Run::Sequential(|_| {
         vec![Part::Inner(&INNER), Part::call("CanonicalizeBindings()"), Part::call("DeadCodeElimination()")]
     }),

@@ -8,7 +8,7 @@ use crate::build::{BlockBuilder, BlockMutator, Mutation, defined_symbols, infer_
 use crate::infer::relax::types::symbols;
 use crate::ir::walk::{free_vars, post_order};
 use crate::ir::{Dim, Expr, ExprId, Extents, Function, Id, Module, Name, PrimExpr, Store, Symbol, Type, TypeId, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.RemoveUnusedParameters`.
@@ -21,11 +21,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Removes parameters of private functions that the body does not use.",
-    doc: "Functions without a `global_symbol` lose the parameters that their body does not use, and calls of them the arguments. \
+    doc: explained(
+        "Functions without a `global_symbol` lose the parameters that their body does not use, and calls of them the arguments. \
 Symbols that only such a parameter defined are handed over as a shape, in a parameter `param_n`; TVM leaves one undefined that \
 stands in arithmetic alone, such as `n * m`. In functions whose calls \
 changed, bindings that nobody uses any more go too.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(private=True)
@@ -40,7 +43,9 @@ class Module:
         z: R.Tensor((2,), dtype=\"float32\") = cls.first(x, y)
         return z
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function(private=True)
@@ -54,6 +59,7 @@ class Module:
         z: R.Tensor((2,), dtype=\"float32\") = cls.first(x)
         return z
 ",
+    ),
     run: Run::Module(run),
 };
 

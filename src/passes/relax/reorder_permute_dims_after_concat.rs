@@ -5,7 +5,7 @@
 use super::calls::{self, call_with};
 use super::pattern_rewriting::{CallRewriter, rewrite_bindings};
 use crate::ir::{AttrValue, ExprId, Module, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::pattern::{Matches, Pat, Patterns};
 
 /// TVM's `relax.transform.ReorderPermuteDimsAfterConcat`.
@@ -18,10 +18,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Concatenates tensors before transposing them.",
-    doc: "`concat((permute_dims(a), permute_dims(b)))` becomes `permute_dims(concat((a, b)))` when all are transposed alike: one \
+    doc: explained("`concat((permute_dims(a), permute_dims(b)))` becomes `permute_dims(concat((a, b)))` when all are transposed alike: one \
 transposition is left, and weights that are put together stand at the beginning, where other passes find them. Looks at two to \
-eleven tensors.",
-    example_before: "\
+eleven tensors."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -32,8 +32,8 @@ class Module:
             gv: R.Tensor((3, 6), dtype=\"float32\") = R.concat((lv, lv1), axis=1)
             R.output(gv)
         return gv
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -43,7 +43,7 @@ class Module:
             gv: R.Tensor((3, 6), dtype=\"float32\") = R.permute_dims(lv, axes=None)
             R.output(gv)
         return gv
-",
+"),
     run: Run::Function(run),
 };
 

@@ -6,7 +6,7 @@ use super::calls::{self, call, call_with};
 use super::pattern_rewriting::{CallRewriter, rewrite_bindings};
 use crate::ir::{AttrValue, Dim, ExprId, Extents, Module, PrimOp, Store, TensorInfo};
 use crate::ops::{build::ints, dim_arith};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::pattern::{Matches, Patterns};
 
 /// TVM's `relax.transform.ReorderTakeAfterMatmul`.
@@ -19,10 +19,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Chooses columns from a product of matrices instead of from its second factor.",
-    doc: "`matmul(x, take(weights, indices))` becomes `take(matmul(x, weights), indices)` when whole columns are chosen by a list of \
+    doc: explained("`matmul(x, take(weights, indices))` becomes `take(matmul(x, weights), indices)` when whole columns are chosen by a list of \
 indices. Of three-dimensional weights that are chosen for every row of a batch, as adapters of a language model are, all are \
-multiplied at once, and an `einsum` takes the diagonal.",
-    example_before: "\
+multiplied at once, and an `einsum` takes the diagonal."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -33,8 +33,8 @@ R.Tensor((1, 2), dtype=\"float32\"):
             gv: R.Tensor((1, 2), dtype=\"float32\") = R.matmul(x, lv)
             R.output(gv)
         return gv
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -45,7 +45,7 @@ R.Tensor((1, 2), dtype=\"float32\"):
             gv: R.Tensor((1, 2), dtype=\"float32\") = R.take(lv, i, axis=1)
             R.output(gv)
         return gv
-",
+"),
     run: Run::Function(run),
 };
 

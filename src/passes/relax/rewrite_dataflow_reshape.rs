@@ -5,7 +5,7 @@
 use crate::ir::rewrite::{ExprMutator, Visit, rewrite};
 use crate::ir::{Expr, ExprId, Extents, Module, PrimExpr, PrimParam, Stmt, StmtId, Store};
 use crate::ops;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{has_reshape_pattern, same_size};
 use rustc_hash::FxHashSet;
 
@@ -19,10 +19,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Turns calls of tensor programs that only reshape back into R.reshape.",
-    doc: "In a dataflow block a `call_tir` of a program whose every output element is the input element at the same place in \
+    doc: explained(
+        "In a dataflow block a `call_tir` of a program whose every output element is the input element at the same place in \
 memory becomes `R.reshape`, which later is a view and copies nothing. The program must read one of its tensors only, and the \
 result must have as many elements as that one, of the same type. Outputs of the block stay as they are.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -43,7 +46,9 @@ class Module:
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -63,6 +68,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Function(run),
 };
 

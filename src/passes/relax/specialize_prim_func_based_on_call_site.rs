@@ -8,7 +8,7 @@ use super::grouping::is_primitive;
 use super::support::type_error;
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Expr, ExprId, Extents, Module, PrimExpr, PrimFunc, PrimId, PrimParam, Store, Type, TypeId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::Copier;
 
 /// TVM's `relax.transform.SpecializePrimFuncBasedOnCallSite`.
@@ -21,10 +21,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Gives tensor programs the shapes that they are called with.",
-    doc: "For every `call_tir` the buffers of the program are given the shapes of the arguments and of the result: symbols of the \
+    doc: explained(
+        "For every `call_tir` the buffers of the program are given the shapes of the arguments and of the result: symbols of the \
 program become what they are there, and the program gets the attribute `scoped`. Shapes that are known already have to be those \
 of the call.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -45,7 +48,9 @@ class Module:
         y = R.call_tir(cls.inc, (x,), out_ty=R.Tensor((5,), dtype=\"float32\"))
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -64,6 +69,7 @@ class Module:
         y = R.call_tir(cls.inc, (x,), out_ty=R.Tensor((5,), dtype=\"float32\"))
         return y
 ",
+    ),
     run: Run::Module(run),
 };
 

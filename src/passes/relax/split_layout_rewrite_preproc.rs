@@ -17,7 +17,7 @@ use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrValue, AttrsId, Block, Buffer, Dim, Expr, ExprId, Id, Module, Name, PrimFunc, PrimParam, Stmt, StmtId, Store, TypeId,
 };
-use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Inner, Part, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::Copier;
 use rustc_hash::FxHashMap;
 
@@ -31,10 +31,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Moves what brings weights into another layout out of tensor programs.",
-    doc: "Blocks with the hint `meta_schedule.layout_rewrite_preproc` copy a parameter into a buffer with another layout. They \
+    doc: explained("Blocks with the hint `meta_schedule.layout_rewrite_preproc` copy a parameter into a buffer with another layout. They \
 become a tensor program `..._weight_prepack`; the rest, `..._prepacked`, takes its results instead. Calls of the program \
-become calls of both, and what is not used any more is removed.",
-    example_before: "\
+become calls of both, and what is not used any more is removed."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -62,8 +62,8 @@ class Module:
             gv = R.call_tir(cls.f, (w,), out_ty=R.Tensor((3, 2), dtype=\"float32\"))
             R.output(gv)
         return gv
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
@@ -95,7 +95,7 @@ class Module:
             gv: R.Tensor((3, 2), dtype=\"float32\") = lv1
             R.output(gv)
         return gv
-",
+"),
     run: Run::Sequential(|_| vec![Part::Inner(&INNER), Part::call("DeadCodeElimination()")]),
 };
 

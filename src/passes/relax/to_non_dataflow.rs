@@ -4,7 +4,7 @@
 
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::{BindingBlock, ExprId, Id, Module, Store, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `relax.transform.ToNonDataflow`.
 pub static SPEC: PassSpec = PassSpec {
@@ -16,10 +16,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Turns dataflow blocks into ordinary blocks of bindings.",
-    doc: "A dataflow block promises that nothing in it has side effects. Lowering to calls that write into memory \
+    doc: explained(
+        "A dataflow block promises that nothing in it has side effects. Lowering to calls that write into memory \
 breaks that promise, so it is taken back first: the blocks lose their `with R.dataflow():`, their variables become \
 ordinary ones, and neighbouring blocks are joined.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -30,7 +33,9 @@ class Module:
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -39,6 +44,7 @@ class Module:
         gv: R.Tensor((2,), dtype=\"float32\") = R.nn.relu(lv)
         return gv
 ",
+    ),
     run: Run::Function(run),
 };
 

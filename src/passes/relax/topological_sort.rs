@@ -8,7 +8,7 @@ use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::sort::sort_by;
 use crate::ir::walk::{for_each_child, has_children};
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, IdMap, Module, Store, Var, VarId};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use std::collections::VecDeque;
 
 /// TVM's `relax.transform.TopologicalSort`.
@@ -24,9 +24,12 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Orders the bindings of dataflow blocks by depth or breadth.",
-    doc: "Bindings of a dataflow block may stand in any order in which every variable is bound before it is used. Depth first, \
+    doc: explained(
+        "Bindings of a dataflow block may stand in any order in which every variable is bound before it is used. Depth first, \
 what a value is used for follows it as soon as it can; breadth first, what is equally far from the start stands together.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -39,7 +42,9 @@ class Module:
             R.output(gv)
         return gv
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -52,6 +57,7 @@ class Module:
             R.output(gv)
         return gv
 ",
+    ),
     run: Run::Function(run),
 };
 

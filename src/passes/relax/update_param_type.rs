@@ -12,7 +12,7 @@ use crate::build::{BlockMutator, Mutation, defined_symbols, run as rewrite, sign
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::rewrite::Visit;
 use crate::ir::{Dim, Expr, ExprId, Module, Store, TypeId, VarId};
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.UpdateParamType`.
@@ -25,12 +25,15 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param {
         name: "ty_func",
         default: "{}",
-        doc: "Types by the names of parameters: {\"x\": \"R.Tensor((2,), 'float32')\"}, or {\"main.x\": ...} for one function's.",
+        doc: explained(
+            "Types by the names of parameters: {\"x\": \"R.Tensor((2,), 'float32')\"}, or {\"main.x\": ...} for one function's.",
+        ),
     }],
     config: &[],
     summary: "Gives parameters other types.",
-    doc: "Every parameter that has a type here has it from now on, and the types of what is computed from it follow.",
-    example_before: "\
+    doc: explained("Every parameter that has a type here has it from now on, and the types of what is computed from it follow."),
+    example_before: explained(
+        "\
 # UpdateParamType(ty_func={\"x\": \"R.Tensor((4,), 'float16')\"})
 @I.ir_module
 class Module:
@@ -40,7 +43,9 @@ class Module:
         y: R.Tensor((n,), dtype=\"float32\") = R.exp(x)
         return y
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @R.function
@@ -48,6 +53,7 @@ class Module:
         y: R.Tensor((4,), dtype=\"float16\") = R.exp(x)
         return y
 ",
+    ),
     run: Run::Module(run),
 };
 

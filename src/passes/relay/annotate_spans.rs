@@ -7,7 +7,7 @@
 //! Source: `AnnotateSpans` in `src/relay/parser/parser.cc`.
 
 use crate::infer::infer_module;
-use crate::pass::{PassSpec, Run};
+use crate::pass::{PassSpec, Run, explained};
 
 /// Keeps the program, because every expression has its place already, and infers its types.
 pub static SPEC: PassSpec = PassSpec {
@@ -19,9 +19,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Notes for every expression where it stands in the text.",
-    doc: "TVM prints the program, reads it again and so has a place for every expression, with its type. Places are not printed; \
+    doc: explained(
+        "TVM prints the program, reads it again and so has a place for every expression, with its type. Places are not printed; \
 passlab shows them when an expression is followed.",
-    example_before: "def @main(%x: int32) {\n  add(%x, 1)\n}\n",
-    example_after: "def @main(%x: int32) -> int32 {\n  add(%x, 1)\n}\n",
+    ),
+    example_before: explained("def @main(%x: int32) {\n  add(%x, 1)\n}\n"),
+    example_after: explained("def @main(%x: int32) -> int32 {\n  add(%x, 1)\n}\n"),
     run: Run::Module(|cx, module, _| infer_module(cx.store, module)),
 };

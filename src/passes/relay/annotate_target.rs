@@ -15,7 +15,7 @@ use crate::ir::rewrite::{ExprMutator, Visit, rewrite};
 use crate::ir::{AttrValue, Attrs, DType, Expr, ExprId, Function, Id, IdMap, Module, Name, Store, Type};
 use crate::ops::build::{args, call_attrs, is_call, op_name};
 use crate::pass::spec::Literal;
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 
 /// Puts `compiler_begin` and `compiler_end` around operators that a compiler of the list supports.
 pub static SPEC: PassSpec = PassSpec {
@@ -30,21 +30,27 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Marks what another compiler is to make.",
-    doc: "Puts marks around operators that a compiler of the list takes, for *MergeCompilerRegions* and *PartitionGraph*. Only \
+    doc: explained(
+        "Puts marks around operators that a compiler of the list takes, for *MergeCompilerRegions* and *PartitionGraph*. Only \
 the operators of `dnnl` are known here, and functions with the name of a compiler in `Composite`.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 // AnnotateTarget(targets=\"dnnl\")
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   exp(%x)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = annotation.compiler_begin(%x, meta[relay.attrs.CompilerAttrs][0]);
   %1 = exp(%0);
   annotation.compiler_end(%1, meta[relay.attrs.CompilerAttrs][1])
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

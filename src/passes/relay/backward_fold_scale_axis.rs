@@ -17,7 +17,7 @@ use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::{post_order, use_counts};
 use crate::ir::{Dim, Expr, ExprId, IdMap, Module, Store};
 use crate::ops::build::{args, call, op_name};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// Folds a multiplication behind a convolution or dense layer into the weight.
@@ -30,24 +30,24 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Moves a scale behind a convolution or dense layer into its weight.",
-    doc: "`multiply(relu(add(conv2d(x, w), b)), s)` with one factor a channel becomes \
+    doc: explained("`multiply(relu(add(conv2d(x, w), b)), s)` with one factor a channel becomes \
 `relu(add(conv2d(x, w * s), b * s))`: the weight and the bias are multiplied instead of the data, which FoldConstant can \
 do once and for all. The scale may pass `add`, `subtract`, `nn.bias_add`, and relus if no factor is negative.\n\n\
-Every node on the way must have a single use.",
-    example_before: "\
+Every node on the way must have a single use."),
+    example_before: explained("\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32], %s: Tensor[(6, 1, 1), float32]) {
   %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=6, kernel_size=[3, 3]);
   multiply(%0, %s)
 }
-",
-    example_after: "\
+"),
+    example_after: explained("\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32], %s: Tensor[(6, 1, 1), float32]) -> Tensor[(1, 6, 8, 8), float32] {
   %0 = squeeze(%s, axis=[1, 2]);
   %1 = expand_dims(%0, axis=1, num_newaxis=3);
   %2 = multiply(%w, %1);
   nn.conv2d(%x, %2, padding=[1, 1, 1, 1], channels=6, kernel_size=[3, 3])
 }
-",
+"),
     run: Run::Function(run),
 };
 

@@ -15,7 +15,7 @@ use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{Expr, ExprId, IdMap, Module, Store};
 use crate::ops::build::{args, op_name};
 use crate::ops::{self, OpPattern};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Gives every user of a widening cast its own copy of the cast.
 pub static SPEC: PassSpec = PassSpec {
@@ -27,9 +27,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Gives every user of a widening cast a copy of its own.",
-    doc: "A `cast` to a wider type that several element-wise or broadcasting calls use is copied, so that \
+    doc: explained(
+        "A `cast` to a wider type that several element-wise or broadcasting calls use is copied, so that \
 each can be fused with its own cast and kernels hand the narrow data to each other.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), int8]) {
   %0 = cast(%x, dtype=\"float32\");
   %1 = exp(%0);
@@ -37,7 +40,9 @@ def @main(%x: Tensor[(4), int8]) {
   (%1, %2)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), int8]) -> (Tensor[(4), float32], Tensor[(4), float32]) {
   %0 = cast(%x, dtype=\"float32\");
   %1 = cast(%x, dtype=\"float32\");
@@ -46,6 +51,7 @@ def @main(%x: Tensor[(4), int8]) -> (Tensor[(4), float32], Tensor[(4), float32])
   (%2, %3)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -11,7 +11,7 @@ use super::support::{expand_to_axes, normalise_axis, tensor_type};
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{Expr, ExprId, Module, Store};
 use crate::ops::build::{args, is_call};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Replaces `nn.bias_add` by `expand_dims` and `add`.
 pub static SPEC: PassSpec = PassSpec {
@@ -23,20 +23,26 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Replaces nn.bias_add by expand_dims and add.",
-    doc: "`nn.bias_add` adds a vector along one axis. It becomes `add` over the bias with the axes that \
+    doc: explained(
+        "`nn.bias_add` adds a vector along one axis. It becomes `add` over the bias with the axes that \
 it lacks behind that axis (`expand_dims`, where any are lacking), which is one operator less for the \
 passes that follow.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(1, 8, 4, 4), float32], %bias: Tensor[(8), float32]) {
   nn.bias_add(%x, %bias)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(1, 8, 4, 4), float32], %bias: Tensor[(8), float32]) -> Tensor[(1, 8, 4, 4), float32] {
   %0 = expand_dims(%bias, axis=1, num_newaxis=2);
   add(%x, %0)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

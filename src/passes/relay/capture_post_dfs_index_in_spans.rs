@@ -11,7 +11,7 @@
 use crate::diag::Diagnostic;
 use crate::ir::walk::{for_each_pattern_var, post_order};
 use crate::ir::{Expr, ExprId, Module, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashSet;
 
 /// Checks the program as TVM does; the numbers themselves are not noted.
@@ -24,10 +24,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Numbers expressions in post order, for debugging.",
-    doc: "TVM writes the number of each expression, and that of the expression that dominates it, where its place in the source \
+    doc: explained(
+        "TVM writes the number of each expression, and that of the expression that dominates it, where its place in the source \
 would stand. Neither is printed. In passlab expressions keep their places.",
-    example_before: "def @main(%x: int32) {\n  add(%x, 1)\n}\n",
-    example_after: "def @main(%x: int32) -> int32 {\n  add(%x, 1)\n}\n",
+    ),
+    example_before: explained("def @main(%x: int32) {\n  add(%x, 1)\n}\n"),
+    example_after: explained("def @main(%x: int32) -> int32 {\n  add(%x, 1)\n}\n"),
     run: Run::Function(run),
 };
 

@@ -12,7 +12,7 @@ use super::support::combine::{Branch, Combiner, concatenate, run, slice_sizes};
 use super::support::tensor_type;
 use crate::ir::{ExprId, Store};
 use crate::ops::build::{args, call_with};
-use crate::pass::{Param, PassSpec, Run};
+use crate::pass::{Param, PassSpec, Run, explained};
 
 /// Combines calls of `nn.batch_matmul` with the same left operand.
 pub static SPEC: PassSpec = PassSpec {
@@ -24,18 +24,18 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "min_num_branches", default: "3", doc: "Fewer products than this stay as they are." }],
     config: &[],
     summary: "Computes batched matrix products of the same data by one larger product.",
-    doc: "Calls of `nn.batch_matmul` with the same left side become one over the right sides concatenated; a \
+    doc: explained("Calls of `nn.batch_matmul` with the same left side become one over the right sides concatenated; a \
 `strided_slice` takes each result out. Only products with `transpose_a=False` and `transpose_b=True` are looked \
-at.",
-    example_before: "\
+at."),
+    example_before: explained("\
 def @main(%x: Tensor[(1, 2, 4), float32], %a: Tensor[(1, 3, 4), float32], %b: Tensor[(1, 3, 4), float32], %c: Tensor[(1, 5, 4), float32]) {
   %0 = nn.batch_matmul(%x, %a, transpose_b=True);
   %1 = nn.batch_matmul(%x, %b, transpose_b=True);
   %2 = nn.batch_matmul(%x, %c, transpose_b=True);
   (%0, %1, %2)
 }
-",
-    example_after: "\
+"),
+    example_after: explained("\
 def @main(%x: Tensor[(1, 2, 4), float32], %a: Tensor[(1, 3, 4), float32], %b: Tensor[(1, 3, 4), float32], %c: Tensor[(1, 5, 4), float32]) -> (Tensor[(1, 2, 3), float32], Tensor[(1, 2, 3), float32], Tensor[(1, 2, 5), float32]) {
   %0 = (%a, %b, %c);
   %1 = concatenate(%0, axis=1);
@@ -45,7 +45,7 @@ def @main(%x: Tensor[(1, 2, 4), float32], %a: Tensor[(1, 3, 4), float32], %b: Te
   %5 = strided_slice(%2, begin=[0, 0, 6], end=[-1, -1, 5], strides=[1, 1, 1], slice_mode=\"size\", axes=None);
   (%3, %4, %5)
 }
-",
+"),
     run: Run::Function(|cx, _, function, arguments| {
         let min = usize::try_from(arguments.int("min_num_branches")).unwrap_or(0);
         run(cx.store, function, &BatchMatmul, min)

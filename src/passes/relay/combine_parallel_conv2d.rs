@@ -13,7 +13,7 @@ use super::support::tensor_type;
 use crate::ir::{AttrValue, Dim, ExprId, Store};
 use crate::ops::build::{args, attrs_of, call_attrs};
 use crate::ops::layout::Layout;
-use crate::pass::{Param, PassSpec, Run};
+use crate::pass::{Param, PassSpec, Run, explained};
 
 /// Combines convolutions of the same data into one with all filters.
 pub static SPEC: PassSpec = PassSpec {
@@ -25,19 +25,19 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "min_num_branches", default: "3", doc: "Fewer convolutions than this stay as they are." }],
     config: &[],
     summary: "Computes convolutions of the same data by one larger convolution.",
-    doc: "Convolutions of the same data with the same attributes and kernel size become one convolution \
+    doc: explained("Convolutions of the same data with the same attributes and kernel size become one convolution \
 whose weight holds the filters of all (`concatenate`); a `strided_slice` takes each result out. Element-wise and \
 broadcasting calls that follow all of them alike are combined as well, their other arguments concatenated along \
-the channels.",
-    example_before: "\
+the channels."),
+    example_before: explained("\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %w1: Tensor[(2, 4, 1, 1), float32], %w2: Tensor[(3, 4, 1, 1), float32], %w3: Tensor[(5, 4, 1, 1), float32]) {
   %0 = nn.conv2d(%x, %w1, padding=[0, 0, 0, 0]);
   %1 = nn.conv2d(%x, %w2, padding=[0, 0, 0, 0]);
   %2 = nn.conv2d(%x, %w3, padding=[0, 0, 0, 0]);
   (%0, %1, %2)
 }
-",
-    example_after: "\
+"),
+    example_after: explained("\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %w1: Tensor[(2, 4, 1, 1), float32], %w2: Tensor[(3, 4, 1, 1), float32], %w3: Tensor[(5, 4, 1, 1), float32]) -> (Tensor[(1, 2, 8, 8), float32], Tensor[(1, 3, 8, 8), float32], Tensor[(1, 5, 8, 8), float32]) {
   %0 = (%w1, %w2, %w3);
   %1 = concatenate(%0);
@@ -47,7 +47,7 @@ def @main(%x: Tensor[(1, 4, 8, 8), float32], %w1: Tensor[(2, 4, 1, 1), float32],
   %5 = strided_slice(%2, begin=[0, 5], end=[-1, 5], strides=[1, 1], slice_mode=\"size\", axes=None);
   (%3, %4, %5)
 }
-",
+"),
     run: Run::Function(|cx, _, function, arguments| {
         let min = usize::try_from(arguments.int("min_num_branches")).unwrap_or(0);
         run(cx.store, function, &Conv2d, min)

@@ -14,7 +14,7 @@ use super::support::combine_batch::{same_arg_type, stacked_arg, stacked_followin
 use super::support::{static_shape, tensor_type};
 use crate::ir::{AttrValue, ExprId, Store};
 use crate::ops::build::{args, call_with};
-use crate::pass::{Param, PassSpec, Run};
+use crate::pass::{Param, PassSpec, Run, explained};
 
 /// Combines dense layers of the same data into one `nn.batch_matmul` or one wide `nn.dense`.
 pub static SPEC: PassSpec = PassSpec {
@@ -29,19 +29,19 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Computes dense layers of the same data by one larger call.",
-    doc: "Dense layers of the same data become one call. With `to_batch=True`, data and weights are stacked \
+    doc: explained("Dense layers of the same data become one call. With `to_batch=True`, data and weights are stacked \
 and multiplied by `nn.batch_matmul`, which needs weights of one shape. With `to_batch=False` the weights are \
 concatenated for one `nn.dense`, and `strided_slice` takes each result out. Element-wise and broadcasting calls that \
-follow all of them alike are combined as well.",
-    example_before: "\
+follow all of them alike are combined as well."),
+    example_before: explained("\
 def @main(%x: Tensor[(2, 4), float32], %w1: Tensor[(3, 4), float32], %w2: Tensor[(3, 4), float32], %w3: Tensor[(3, 4), float32]) {
   %0 = nn.dense(%x, %w1, units=None);
   %1 = nn.dense(%x, %w2, units=None);
   %2 = nn.dense(%x, %w3, units=None);
   (%0, %1, %2)
 }
-",
-    example_after: "\
+"),
+    example_after: explained("\
 def @main(%x: Tensor[(2, 4), float32], %w1: Tensor[(3, 4), float32], %w2: Tensor[(3, 4), float32], %w3: Tensor[(3, 4), float32]) -> (Tensor[(2, 3), float32], Tensor[(2, 3), float32], Tensor[(2, 3), float32]) {
   %0 = (%x, %x, %x);
   %1 = (%w1, %w2, %w3);
@@ -57,7 +57,7 @@ def @main(%x: Tensor[(2, 4), float32], %w1: Tensor[(3, 4), float32], %w2: Tensor
   %11 = squeeze(%8, axis=[0]);
   (%9, %10, %11)
 }
-",
+"),
     run: Run::Function(|cx, _, function, arguments| {
         let min = usize::try_from(arguments.int("min_num_branches")).unwrap_or(0);
         match arguments.bool("to_batch") {

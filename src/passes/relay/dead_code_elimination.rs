@@ -14,7 +14,7 @@ use super::support::purity::Purities;
 use crate::ir::rewrite::{Bound, ExprMutator, Visit, rewrite};
 use crate::ir::walk::for_each_child;
 use crate::ir::{Expr, ExprId, IdMap, Module, Store, Var, VarId};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 
 /// Removes pure let bindings without uses; with `inline_once` it also moves those with a single use.
 pub static SPEC: PassSpec = PassSpec {
@@ -29,24 +29,30 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Drops let bindings that are not used and have no effect.",
-    doc: "A `let` goes when its variable is not used by anything that is needed and evaluating its value \
+    doc: explained(
+        "A `let` goes when its variable is not used by anything that is needed and evaluating its value \
 has no effect: no reference is read or written, no stateful operator or function of unknown effect is called. \
 With `inline_once=True`, a pure value that is used once is also moved to its use. With `ignore_impurity=True` \
 effects are not considered.\n\n\
 As in TVM the analysis gives up on calls nested more than 25 deep and assumes that they have effects.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) {
   let %used = add(%x, %x);
   let %unused = exp(%used);
   multiply(%used, %x)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   let %used: Tensor[(4), float32] = add(%x, %x);
   multiply(%used, %x)
 }
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -14,7 +14,7 @@ use crate::ir::rewrite::{ExprMutator, Rewriting, rewrite};
 use crate::ir::walk::free_vars;
 use crate::ir::{ExprId, Module, Store, VarId};
 use crate::ops::build::args;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// Replaces calls of function literals by their bodies.
@@ -27,9 +27,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Puts the bodies of called function literals back in place.",
-    doc: "The reverse of FuseOps: a call of a function literal becomes the body of the function, with the \
+    doc: explained(
+        "The reverse of FuseOps: a call of a function literal becomes the body of the function, with the \
 arguments in place of the parameters. Two parameters of one name are an error, since TVM finds them by name.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) {
   %1 = fn (%p0: Tensor[(4), float32], Primitive=1) -> Tensor[(4), float32] {
     %0 = exp(%p0);
@@ -38,12 +41,15 @@ def @main(%x: Tensor[(4), float32]) {
   %1(%x)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = exp(%x);
   negative(%0)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

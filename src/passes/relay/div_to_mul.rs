@@ -10,7 +10,7 @@
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{DType, ExprId, Module, Store};
 use crate::ops::build::{args, call, constant, elements, op_name, tensor};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Replaces divisions by float constants by multiplications with the reciprocal.
 pub static SPEC: PassSpec = PassSpec {
@@ -22,19 +22,25 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Replaces division by a constant by multiplication with its reciprocal.",
-    doc: "`x / c` becomes `x * (1 / c)` for a `float16`, `float32` or `float64` constant without zeros.\n\n\
+    doc: explained(
+        "`x / c` becomes `x * (1 / c)` for a `float16`, `float32` or `float64` constant without zeros.\n\n\
 In TVM this pass cannot run inside a `Sequential`: it requires FoldConstant, which has an argument that a \
 required pass is not given.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) {
   divide(%x, 4f)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   multiply(%x, 0.25f)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

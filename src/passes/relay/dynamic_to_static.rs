@@ -15,7 +15,7 @@ use crate::infer::infer_expr;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{AttrValue, Double, Expr, ExprId, Module, Store};
 use crate::ops::build::{args, call_with, constant, elements, ints, op_name};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Replaces calls of `dyn.*` operators whose shape arguments fold to constants.
 pub static SPEC: PassSpec = PassSpec {
@@ -27,19 +27,25 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Replaces dyn operators by static ones where their shapes fold to constants.",
-    doc: "A call such as `dyn.reshape(x, shape)` becomes `reshape(x, newshape=...)` if FoldConstant finds the value \
+    doc: explained(
+        "A call such as `dyn.reshape(x, shape)` becomes `reshape(x, newshape=...)` if FoldConstant finds the value \
 of `shape`, which it often does once the shapes before it are known. The function is folded at the end.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(6), float32]) {
   %0 = shape_of(%y, dtype=\"int64\");
   dyn.reshape(%x, %0, newshape=[])
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(6), float32]) -> Tensor[(6), float32] {
   reshape(%x, newshape=[6])
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

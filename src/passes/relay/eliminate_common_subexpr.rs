@@ -16,7 +16,7 @@ use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{AttrsId, DType, Expr, ExprId, Module, OpId, Store};
 use crate::ops;
 use crate::ops::build::constant;
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -30,23 +30,29 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "fskip", default: "None", doc: "A callback in TVM's Python interface; only None here." }],
     config: &[],
     summary: "Computes equal calls once.",
-    doc: "A call of an operator that was already made with the same attributes and arguments is replaced \
+    doc: explained(
+        "A call of an operator that was already made with the same attributes and arguments is replaced \
 by the earlier call, and a projection `.i` by an earlier one of the same tuple. Scalar constants are the same \
 when they are equal; any other argument must be the same node.\n\n\
 Calls without arguments and stateful operators are left alone.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) {
   %0 = add(%x, 1f);
   %1 = add(%x, 1f);
   multiply(%0, %1)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = add(%x, 1f);
   multiply(%0, %0)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -10,7 +10,7 @@
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
 use crate::ir::{CtorId, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, TypeVar, VarId};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// Replaces constructors and global functions that are used as values by function literals.
@@ -26,9 +26,11 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Wraps constructors and global functions into function literals.",
-    doc: "With `expand_constructor=True`, a constructor that is used as a value becomes a function with its fields as \
+    doc: explained(
+        "With `expand_constructor=True`, a constructor that is used as a value becomes a function with its fields as \
 parameters. With `expand_global_var=True`, every mention of a global function becomes a function literal that calls it. \
 One of them must be set.",
+    ),
     example_before: "",
     example_after: "",
     run: Run::Module(run),

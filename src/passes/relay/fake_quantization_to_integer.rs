@@ -22,7 +22,7 @@ use crate::infer::infer_expr;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{AttrValue, DType, Expr, ExprId, Module, Store};
 use crate::ops::build::{args, is_call, op_name};
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Rewrites quantised regions to integer operators.
@@ -37,22 +37,25 @@ pub static SPEC: PassSpec = PassSpec {
         Param {
             name: "use_qat",
             default: "False",
-            doc: "Also converts operators one by one where a whole region cannot be, and dequantises behind them.",
+            doc: explained("Also converts operators one by one where a whole region cannot be, and dequantises behind them."),
         },
         Param {
             name: "optional_qnn_ops",
             default: "[]",
-            doc: "Operators to convert that are not by themselves, because they lose precision: `nn.softmax`.",
+            doc: explained("Operators to convert that are not by themselves, because they lose precision: `nn.softmax`."),
         },
     ],
     config: &[],
     summary: "Computes on integers what lies between `qnn.dequantize` and `qnn.quantize`.",
-    doc: "A quantised model is often written with real numbers: inputs are dequantised, computed with, and the result is \
+    doc: explained(
+        "A quantised model is often written with real numbers: inputs are dequantised, computed with, and the result is \
 quantised again. Here the operators in between become those on integers, which carry the scales along: `nn.conv2d` becomes \
 `qnn.conv2d`, `nn.relu` a maximum with the zero point, and what is left at the end is one `qnn.requantize`.\n\n\
 A region is converted as a whole or not at all. Variables, functions and branches between the two ends, and operators without \
 a rule, leave it as it is.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(1, 4), int8], %w: Tensor[(2, 4), int8]) {
   %0 = qnn.dequantize(%x, 0.5f, 0, out_dtype=\"float32\");
   %1 = qnn.dequantize(%w, 0.25f, 0, out_dtype=\"float32\");
@@ -60,12 +63,15 @@ def @main(%x: Tensor[(1, 4), int8], %w: Tensor[(2, 4), int8]) {
   qnn.quantize(%2, 1f, 0, out_dtype=\"int8\")
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(1, 4), int8], %w: Tensor[(2, 4), int8]) -> Tensor[(1, 2), int8] {
   %0 = qnn.dense(%x, %w, 0, 0, 0.5f, 0.25f, units=2, out_dtype=\"int32\");
   qnn.requantize(%0, 0.125f, 0, 1f, 0, axis=1, out_dtype=\"int8\")
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

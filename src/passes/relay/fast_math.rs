@@ -8,7 +8,7 @@
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{ExprId, Module, Store};
 use crate::ops::build::{arg, call, call_attrs, op_name};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Replaces `exp`, `erf`, `tanh` and `nn.softmax` by their fast versions.
 pub static SPEC: PassSpec = PassSpec {
@@ -20,21 +20,27 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Replaces exp, erf, tanh and softmax by faster approximations.",
-    doc: "`exp`, `erf`, `tanh` and `nn.softmax` become `fast_exp`, `fast_erf`, `fast_tanh` and \
+    doc: explained(
+        "`exp`, `erf`, `tanh` and `nn.softmax` become `fast_exp`, `fast_erf`, `fast_tanh` and \
 `nn.fast_softmax`, which are polynomial approximations: faster, and not exact. It is the only pass of \
 the pipeline that changes results, which is why only opt level 4 has it.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(1, 16), float32]) {
   %0 = exp(%x);
   nn.softmax(%0)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(1, 16), float32]) -> Tensor[(1, 16), float32] {
   %0 = fast_exp(%x);
   nn.fast_softmax(%0)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

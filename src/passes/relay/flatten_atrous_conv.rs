@@ -14,7 +14,7 @@ use super::support::static_shape;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{Expr, ExprId, Module, Store};
 use crate::ops::build::{args, ints, op_name, with_attrs};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Replaces `space_to_batch_nd`, a convolution and `batch_to_space_nd` by one dilated convolution.
 pub static SPEC: PassSpec = PassSpec {
@@ -26,9 +26,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Turns space_to_batch_nd, conv2d, batch_to_space_nd into one dilated convolution.",
-    doc: "The sequence `nn.space_to_batch_nd`, `nn.conv2d` or `qnn.conv2d`, `nn.batch_to_space_nd` computes a \
+    doc: explained(
+        "The sequence `nn.space_to_batch_nd`, `nn.conv2d` or `qnn.conv2d`, `nn.batch_to_space_nd` computes a \
 dilated convolution. It becomes one call with the block shape as dilation and the padding that keeps the size \
 of the image. Only `NHWC` data of known size are handled.",
+    ),
     example_before: "",
     example_after: "",
     run: Run::Function(run),

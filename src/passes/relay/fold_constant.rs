@@ -24,7 +24,7 @@ use crate::ir::walk::post_order;
 use crate::ir::{DType, Dim, Expr, ExprId, Module, Store};
 use crate::ops;
 use crate::ops::build::{arg, args, attrs_of, constant, int_tensor, op_name};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashSet;
 
 /// Evaluates calls of operators on constants.
@@ -37,24 +37,30 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "fold_qnn", default: "False", doc: "Also evaluates quantised operators (`qnn.*`)." }],
     config: &[],
     summary: "Evaluates what depends on constants only.",
-    doc: "A call of an operator whose arguments are constants, or tuples of constants, is replaced by its \
+    doc: explained(
+        "A call of an operator whose arguments are constants, or tuples of constants, is replaced by its \
 value. A `let` that binds a constant is inlined; `(a, b).0` becomes `a`; an `if` whose condition is a constant \
 becomes the branch that it takes; `shape_of` and `ndarray_size` need only the shape of their argument to be known.\n\n\
 Left alone are calls without arguments, such as `zeros(shape=[4, 5])`, which are smaller than their value; \
 calls of functions; stateful operators; operators on memory and devices; quantised operators unless \
 `fold_qnn=True`; and primitive functions.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) {
   let %two = add(1f, 1f);
   let %four = multiply(%two, 2f);
   add(%x, %four)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   add(%x, 4f)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -12,7 +12,7 @@ use super::support::simplify::run;
 use super::support::value_range;
 use crate::ir::{AttrValue, AttrsId, ExprId, Module, Store};
 use crate::ops::build::{args, constant, elements, ints, op_name, with_attrs};
-use crate::pass::{PassSpec, Run};
+use crate::pass::{PassSpec, Run, explained};
 
 /// Folds `nn.pad` into the padding of a convolution or pooling.
 pub static SPEC: PassSpec = PassSpec {
@@ -25,21 +25,27 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Moves nn.pad into the padding of the convolution or pooling behind it.",
-    doc: "`conv2d(pad(x), w)` becomes `conv2d(x, w, padding=...)`, likewise for one and three dimensions, \
+    doc: explained(
+        "`conv2d(pad(x), w)` becomes `conv2d(x, w, padding=...)`, likewise for one and three dimensions, \
 `qnn.conv2d` and pooling, when the padding value is what the operator pads with itself: zero, the zero point of the \
 input, or the least value of the type for `nn.max_pool`.\n\n\
 In TVM the name of this pass begins with a blank, so a list of disabled passes must name it with the blank.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) {
   %0 = nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]]);
   nn.conv2d(%0, %w, padding=[0, 0, 0, 0], channels=4, kernel_size=[3, 3])
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) -> Tensor[(1, 4, 8, 8), float32] {
   nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=4, kernel_size=[3, 3])
 }
 ",
+    ),
     run: Run::Function(|cx, module, function, _| run(cx, module, function, &[&RULE])),
 };
 

@@ -2,7 +2,7 @@
 //!
 //! Source: `src/relay/transforms/fold_scale_axis.cc`.
 
-use crate::pass::{Part, PassSpec, Run};
+use crate::pass::{Part, PassSpec, Run, explained};
 
 /// Runs BackwardFoldScaleAxis, ForwardFoldScaleAxis and FoldConstant.
 pub static SPEC: PassSpec = PassSpec {
@@ -14,8 +14,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "BackwardFoldScaleAxis, ForwardFoldScaleAxis and FoldConstant in a row.",
-    doc: "A `Sequential` of three passes. Each has an opt level of its own, so below level 3 only FoldConstant \
+    doc: explained(
+        "A `Sequential` of three passes. Each has an opt level of its own, so below level 3 only FoldConstant \
 runs, and below level 2 nothing.",
+    ),
     example_before: "",
     example_after: "",
     run: Run::Sequential(|_| ["BackwardFoldScaleAxis()", "ForwardFoldScaleAxis()", "FoldConstant()"].map(Part::call).to_vec()),

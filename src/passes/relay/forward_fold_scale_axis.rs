@@ -19,7 +19,7 @@ use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::post_order;
 use crate::ir::{Dim, Expr, ExprId, IdMap, Module, Store};
 use crate::ops::build::{args, call, op_name};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Folds a multiplication before a convolution or dense layer into the weight.
 pub static SPEC: PassSpec = PassSpec {
@@ -31,24 +31,24 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Moves a scale before a convolution or dense layer into its weight.",
-    doc: "`conv2d(add(multiply(x, s), b), w)` with one factor a channel becomes \
+    doc: explained("`conv2d(add(multiply(x, s), b), w)` with one factor a channel becomes \
 `conv2d(add(x, b / s), w * s)`: the weight is multiplied instead of the data, which FoldConstant can do once and for \
 all. The scale may pass `add`, `subtract`, and relus if no factor is negative.\n\n\
-Every user of the scaled data must be able to make up for it.",
-    example_before: "\
+Every user of the scaled data must be able to make up for it."),
+    example_before: explained("\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32], %s: Tensor[(4, 1, 1), float32]) {
   %0 = multiply(%x, %s);
   nn.conv2d(%0, %w, padding=[1, 1, 1, 1], channels=6, kernel_size=[3, 3])
 }
-",
-    example_after: "\
+"),
+    example_after: explained("\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32], %s: Tensor[(4, 1, 1), float32]) -> Tensor[(1, 6, 8, 8), float32] {
   %0 = squeeze(%s, axis=[1, 2]);
   %1 = expand_dims(%0, axis=1, num_newaxis=2);
   %2 = multiply(%w, %1);
   nn.conv2d(%x, %2, padding=[1, 1, 1, 1], channels=6, kernel_size=[3, 3])
 }
-",
+"),
     run: Run::Function(run),
 };
 

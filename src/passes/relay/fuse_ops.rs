@@ -17,7 +17,7 @@ use super::support::{dict_attrs, is_external, is_primitive, is_qnn_canonicalisab
 use crate::ir::rewrite::{ExprMutator, Visit, rewrite};
 use crate::ir::{AttrValue, Expr, ExprId, Function, IdMap, List, Module, Store, Type, VarId};
 use crate::ops;
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::passes::any::fusion::{Groups, partition};
 use rustc_hash::FxHashMap;
 
@@ -31,11 +31,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param {
         name: "fuse_opt_level",
         default: "-1",
-        doc: "0 wraps each call by itself, more fuses; -1 takes the opt level of the context.",
+        doc: explained("0 wraps each call by itself, more fuses; -1 takes the opt level of the context."),
     }],
     config: &["relay.FuseOps.max_depth", "relay.FuseOps.link_params"],
     summary: "Groups calls that one kernel can compute into primitive functions.",
-    doc: "Each operator has a pattern: element-wise, broadcast, injective, reduction, complex with \
+    doc: explained(
+        "Each operator has a pattern: element-wise, broadcast, injective, reduction, complex with \
 element-wise work behind it, opaque. A call joins the group of its *post-dominator*, the call that everything \
 computed from it goes through, if all calls between them are simple enough: element-wise and broadcasting \
 calls into one another, into reductions and behind convolutions or dense layers; calls that move elements \
@@ -43,14 +44,18 @@ among each other; and at last calls into tuples that were fused themselves.\n\n\
 A group becomes a function with `Primitive=1` that is called on the spot. Scalar constants stay inside; \
 other constants are arguments, unless `relay.FuseOps.link_params` is set. A group has at most \
 `relay.FuseOps.max_depth` (256) nodes. At level 0 each call is a group of its own.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32], %y: Tensor[(4), float32]) {
   %0 = add(%x, 1f);
   %1 = exp(%0);
   multiply(%1, %y)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32], %y: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %2 = fn (%p0: Tensor[(4), float32], %p1: Tensor[(4), float32], Primitive=1) -> Tensor[(4), float32] {
     %0 = add(%p0, 1f);
@@ -60,6 +65,7 @@ def @main(%x: Tensor[(4), float32], %y: Tensor[(4), float32]) -> Tensor[(4), flo
   %2(%x, %y)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -19,7 +19,7 @@ use crate::ir::sort::sort_by;
 use crate::ir::walk::post_order;
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store, VarId};
 use crate::ops::build::args;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Replaces calls of functions with the attribute `Inline=1` by their bodies.
@@ -32,10 +32,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Puts the bodies of functions marked Inline=1 in place of their calls.",
-    doc: "Functions with `Inline=1` that call nothing else are put in place of their calls, callees first, and \
+    doc: explained(
+        "Functions with `Inline=1` that call nothing else are put in place of their calls, callees first, and \
 removed when nothing calls them any more. Functions with `Compiler` are put in place as function literals, \
 so that the other compiler still finds them.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = @twice(%x);
   exp(%0)
@@ -45,12 +48,15 @@ def @twice(%y: Tensor[(4), float32], Inline=1) -> Tensor[(4), float32] {
   add(%y, %y)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = add(%x, %x);
   exp(%0)
 }
 ",
+    ),
     run: Run::Module(run),
 };
 

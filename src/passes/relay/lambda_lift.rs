@@ -17,7 +17,7 @@ use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::rewrite::{ExprMutator, Rewriting, Visit};
 use crate::ir::walk::{for_each_binder, free_vars, post_order};
 use crate::ir::{AttrValue, Expr, ExprId, Function, Id, IdMap, Module, Name, Store, Type, TypeId, TypeVar, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::print::{self, PrintOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,9 +31,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Moves inner functions into the module.",
-    doc: "After it, functions are global: an inner function without free variables is replaced by the name of a new \
+    doc: explained(
+        "After it, functions are global: an inner function without free variables is replaced by the name of a new \
 global function, and one with free variables by a call of a new global function that takes them and returns \
 it, marked `Closure=1`. Primitive functions stay where they are.",
+    ),
     example_before: "",
     example_after: "",
     run: Run::Module(run),

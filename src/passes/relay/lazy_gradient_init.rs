@@ -15,7 +15,7 @@ use crate::infer::infer_module;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{Expr, ExprId, Function, IdMap, List, Module, Store, Type, TypeId, VarId};
 use crate::ops::build::{args, op_name};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Replaces tensors by `GradCell`s and wraps the function in one over tensors.
 pub static SPEC: PassSpec = PassSpec {
@@ -27,14 +27,19 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Puts off making tensors of zeros and ones.",
-    doc: "What gradients begin with is mostly zero. This pass wraps every tensor in a `GradCell`, so that adding zeros and \
+    doc: explained(
+        "What gradients begin with is mostly zero. This pass wraps every tensor in a `GradCell`, so that adding zeros and \
 multiplying by ones costs nothing; other operators take the tensors out.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   exp(%x)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 type GradCell[T] {
   Raw(T),
   One(fn () -> T),
@@ -108,6 +113,7 @@ def @main(%x3: Tensor[(4), float32]) -> Tensor[(4), float32] {
   @FromGradCell(%x_0)
 }
 ",
+    ),
     run: Run::Module(run),
 };
 

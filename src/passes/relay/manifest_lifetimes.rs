@@ -19,7 +19,7 @@ use crate::diag::Diagnostic;
 use crate::ir::rewrite::{Bound, ExprMutator, rewrite};
 use crate::ir::{Clause, Expr, ExprId, IdMap, Module, Pattern, Store, VarId};
 use crate::ops::build::{arg, call, is_call};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashSet;
 
 /// Inserts `memory.kill` after the last use of each variable.
@@ -32,10 +32,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Puts `memory.kill` behind the last use of a variable.",
-    doc: "The virtual machine of Relay keeps what a variable holds until its function returns, unless it is told that it is \
+    doc: explained(
+        "The virtual machine of Relay keeps what a variable holds until its function returns, unless it is told that it is \
 needed no longer. This pass finds the last use of every variable, through branches, and binds a call of `memory.kill` behind it. \
 The program must be in A-normal form.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) {
   let %a = exp(%x);
   let %b = negative(%a);
@@ -43,7 +46,9 @@ def @main(%x: Tensor[(4), float32]) {
   %c
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   let %a: Tensor[(4), float32] = exp(%x);
   let %b: Tensor[(4), float32] = negative(%a);
@@ -54,6 +59,7 @@ def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %c
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -15,7 +15,7 @@ use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::for_each_child;
 use crate::ir::{Expr, ExprId, IdMap, Module, Store};
 use crate::ops::build::{arg, is_call};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Merges regions whose outputs another region of the same compiler uses.
@@ -28,9 +28,11 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Joins neighbouring regions that are for the same external compiler.",
-    doc: "What lies between `annotation.compiler_begin` and `annotation.compiler_end` is for a compiler of its own. Where the \
+    doc: explained(
+        "What lies between `annotation.compiler_begin` and `annotation.compiler_end` is for a compiler of its own. Where the \
 output of one region is the input of another for the same compiler, both become one and the signs between them go, unless \
 another compiler has to run in between.",
+    ),
     example_before: "",
     example_after: "",
     run: Run::Function(run),

@@ -17,7 +17,7 @@ use crate::infer::infer_module;
 use crate::ir::rewrite::{ExprMutator, Rewriting, Visit, rewrite};
 use crate::ir::{AttrValue, Expr, ExprId, Function, Id, IdMap, List, Module, Name, Store, TypeId, VarId};
 use crate::ops::build::{arg, call_attrs, is_call};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Moves each region into a global function with the attribute `Compiler`.
@@ -33,18 +33,18 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Makes functions of the regions that are for external compilers.",
-    doc: "What lies between `annotation.compiler_begin` and `annotation.compiler_end` is moved into a global function with the \
+    doc: explained("What lies between `annotation.compiler_begin` and `annotation.compiler_end` is moved into a global function with the \
 attributes `Compiler`, `Primitive` and `Inline`, which is called in its place. Its name has that of the module, the compiler, \
-the function it comes from and a number: `tvmgen_default_ccompiler_main_0`.",
-    example_before: "\
+the function it comes from and a number: `tvmgen_default_ccompiler_main_0`."),
+    example_before: explained("\
 def @main(%x: Tensor[(4), float32]) {
   %0 = annotation.compiler_begin(%x, compiler=\"ccompiler\", attrs_type_key=\"relay.attrs.CompilerAttrs\");
   %1 = exp(%0);
   %2 = annotation.compiler_end(%1, compiler=\"ccompiler\", attrs_type_key=\"relay.attrs.CompilerAttrs\");
   negative(%2)
 }
-",
-    example_after: "\
+"),
+    example_after: explained("\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = @tvmgen_default_ccompiler_main_0(%x);
   negative(%0)
@@ -53,7 +53,7 @@ def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
 def @tvmgen_default_ccompiler_main_0(%ccompiler_0_i0: Tensor[(4), float32], Compiler=\"ccompiler\", Primitive=1, Inline=1, global_symbol=\"tvmgen_default_ccompiler_main_0\") -> Tensor[(4), float32] {
   exp(%ccompiler_0_i0)
 }
-",
+"),
     run: Run::Module(run),
 };
 

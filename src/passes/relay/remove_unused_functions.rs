@@ -8,7 +8,7 @@
 use crate::diag::Diagnostic;
 use crate::ir::walk::post_order;
 use crate::ir::{Expr, Id, Module, Name};
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashSet;
 
 /// Removes global functions that no entry function reaches.
@@ -21,13 +21,16 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param {
         name: "entry_functions",
         default: "[\"main\"]",
-        doc: "Names of the functions that are used from outside.",
+        doc: explained("Names of the functions that are used from outside."),
     }],
     config: &[],
     summary: "Removes global functions that the entry functions do not reach.",
-    doc: "Starting from the entry functions, every global function that is mentioned in a function that \
+    doc: explained(
+        "Starting from the entry functions, every global function that is mentioned in a function that \
 is kept is kept too; the others are removed.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) {
   @used(%x)
 }
@@ -40,7 +43,9 @@ def @used(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   abs(%x)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   @used(%x)
 }
@@ -49,6 +54,7 @@ def @used(%x1: Tensor[(4), float32]) -> Tensor[(4), float32] {
   abs(%x1)
 }
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -10,7 +10,7 @@
 //! Source: `src/relay/transforms/simplify_expr.cc`.
 
 use super::support::simplify::{algebra, casts, layouts, like, run};
-use crate::pass::{PassSpec, Run};
+use crate::pass::{PassSpec, Run, explained};
 
 /// Applies all rules of SimplifyExpr.
 pub static SPEC: PassSpec = PassSpec {
@@ -22,7 +22,8 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Applies small algebraic rewrites until none applies.",
-    doc: "In this order, round after round: `zeros_like` and its kin on known shapes become `zeros` and \
+    doc: explained(
+        "In this order, round after round: `zeros_like` and its kin on known shapes become `zeros` and \
 so on; `x + x` becomes `x * 2`; division by `sqrt` becomes multiplication by `rsqrt`; operations with a neutral \
 element go; reshapes, transpositions and casts that follow one another are merged or dropped; a tensor of equal \
 elements that is broadcast becomes a scalar; `(x + c1) * c2` becomes `x * c2 + c1 * c2`; constants of two sums or \
@@ -30,7 +31,9 @@ products in a row are combined; `argmax`, `argmin` and `argsort` look through `q
 that change no value go; `a*x*x + b*x*y + c*y*y` becomes a product.\n\n\
 Nothing is rewritten when an intermediate value is also used elsewhere. After four rounds the pass stops; TVM \
 fails when a fifth is needed.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(2, 8), float32]) {
   %0 = reshape(%x, newshape=[4, 4]);
   %1 = reshape(%0, newshape=[16]);
@@ -39,12 +42,15 @@ def @main(%x: Tensor[(2, 8), float32]) {
   multiply(%3, 3f)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(2, 8), float32]) -> Tensor[(16), float32] {
   %0 = reshape(%x, newshape=[16]);
   multiply(%0, 6f)
 }
 ",
+    ),
     run: Run::Function(|cx, module, function, _| {
         let rules = [
             &like::ZEROS_LIKE,

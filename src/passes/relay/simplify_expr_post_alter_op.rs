@@ -5,7 +5,7 @@
 //! Source: `src/relay/transforms/simplify_expr.cc`.
 
 use super::support::simplify::{algebra, casts, layouts, run};
-use crate::pass::{PassSpec, Run};
+use crate::pass::{PassSpec, Run, explained};
 
 /// Applies the rules that clean up after layout changes.
 pub static SPEC: PassSpec = PassSpec {
@@ -17,19 +17,25 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "The rules of SimplifyExpr that clean up after layout changes.",
-    doc: "Operations with a neutral element, reshapes that follow one another, and casts and clips that \
+    doc: explained(
+        "Operations with a neutral element, reshapes that follow one another, and casts and clips that \
 change no value: what changes of layout often leave behind.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(2, 8), float32]) {
   %0 = cast(%x, dtype=\"float32\");
   add(%0, 0f)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(2, 8), float32]) -> Tensor[(2, 8), float32] {
   %x
 }
 ",
+    ),
     run: Run::Function(|cx, module, function, _| {
         let rules = [
             &algebra::IDENTITY,

@@ -14,7 +14,7 @@ use super::support::{expand_to_axes, normalise_axis, static_shape, tensor_type};
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{AttrValue, AttrsId, DType, Expr, ExprId, Module, Store};
 use crate::ops::build::{args, call, call_with, ints, op_name, scalar};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Replaces normalisation layers by arithmetic and removes `nn.dropout`.
 pub static SPEC: PassSpec = PassSpec {
@@ -26,19 +26,19 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Turns normalisation layers into plain arithmetic and removes dropout.",
-    doc: "At inference time `nn.batch_norm` only scales and shifts: its first result becomes a \
+    doc: explained("At inference time `nn.batch_norm` only scales and shifts: its first result becomes a \
 multiplication by `gamma / sqrt(moving_var + epsilon)` and an addition. `nn.layer_norm`, `nn.group_norm`, \
 `nn.instance_norm` and `nn.l2_normalize` are written out with `mean`, `variance`, `sqrt` and `divide`. \
 `nn.dropout` is replaced by its input.\n\n\
 Batch normalisation and dropout yield tuples. Only a projection `.0` is simplified: a use of the whole \
-tuple or of another field keeps the operator.",
-    example_before: "\
+tuple or of another field keeps the operator."),
+    example_before: explained("\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %gamma: Tensor[(4), float32], %beta: Tensor[(4), float32], %mean: Tensor[(4), float32], %var: Tensor[(4), float32]) {
   %0 = nn.batch_norm(%x, %gamma, %beta, %mean, %var, epsilon=0.5f);
   %0.0
 }
-",
-    example_after: "\
+"),
+    example_after: explained("\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %gamma: Tensor[(4), float32], %beta: Tensor[(4), float32], %mean: Tensor[(4), float32], %var: Tensor[(4), float32]) -> Tensor[(1, 4, 8, 8), float32] {
   %0 = add(%var, 0.5f);
   %1 = sqrt(%0);
@@ -52,7 +52,7 @@ def @main(%x: Tensor[(1, 4, 8, 8), float32], %gamma: Tensor[(4), float32], %beta
   %9 = expand_dims(%7, axis=1, num_newaxis=2);
   add(%8, %9)
 }
-",
+"),
     run: Run::Function(run),
 };
 

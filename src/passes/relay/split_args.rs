@@ -13,7 +13,7 @@ use super::support::{tensor_type, with_dict_attrs};
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::{AttrValue, Dim, Expr, ExprId, Function, Module, Store, Type};
 use crate::ops::build::{args, call, call_with, op_name};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 
 /// Splits each `concatenate` with more inputs than the limit.
 pub static SPEC: PassSpec = PassSpec {
@@ -25,8 +25,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "max_function_args", default: "", doc: "The most arguments a kernel may have; 0 is no limit." }],
     config: &[],
     summary: "Splits concatenations with more inputs than a kernel may have arguments.",
-    doc: "A `concatenate` whose inputs and outputs together exceed the limit becomes a chain of smaller ones, \
+    doc: explained(
+        "A `concatenate` whose inputs and outputs together exceed the limit becomes a chain of smaller ones, \
 with `annotation.stop_fusion` between them. The attributes of the module are copied onto each function.",
+    ),
     example_before: "",
     example_after: "",
     run: Run::Function(run),

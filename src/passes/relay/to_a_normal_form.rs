@@ -13,7 +13,7 @@ use super::support::let_lists::{Bound, fill};
 use super::support::normal_form;
 use super::support::scope::Scopes;
 use crate::ir::Module;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Binds every intermediate value by a `let`.
 pub static SPEC: PassSpec = PassSpec {
@@ -25,23 +25,29 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Binds every intermediate value to a variable.",
-    doc: "After it, arguments are variables and every computation is the value of a `let`, in order of \
+    doc: explained(
+        "After it, arguments are variables and every computation is the value of a `let`, in order of \
 evaluation: what was shared in the graph is now a variable that is used more than once. A value is bound in \
 the innermost scope (function body, branch, match arm) that all its uses are in.\n\n\
 Constants are bound too. The new bindings have no types until the next InferType.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = add(%x, %x);
   multiply(%0, %0)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   let %x_0 = add(%x, %x);
   let %x_1 = multiply(%x_0, %x_0);
   %x_1
 }
 ",
+    ),
     run: Run::Module(run),
 };
 

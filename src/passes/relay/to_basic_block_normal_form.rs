@@ -13,7 +13,7 @@ use super::support::let_lists::{Bound, fill};
 use super::support::normal_form;
 use super::support::scope::Scopes;
 use crate::ir::Module;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// Binds values that several scopes share.
 pub static SPEC: PassSpec = PassSpec {
@@ -25,10 +25,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Binds what several scopes share in the scope around them.",
-    doc: "An expression that is used in two branches of an `if`, in two functions or otherwise in different \
+    doc: explained(
+        "An expression that is used in two branches of an `if`, in two functions or otherwise in different \
 scopes gets a `let` in the innermost scope that encloses its uses. Sharing within one scope stays a graph.\n\n\
 The whole function is made anew, and has no types until the next InferType.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%c: bool, %x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   if (%c) {
     %0 = exp(%x);
@@ -38,7 +41,9 @@ def @main(%c: bool, %x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   }
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%c: bool, %x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   let %x_0 = exp(%x);
   if (%c) {
@@ -48,6 +53,7 @@ def @main(%c: bool, %x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   }
 }
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -11,7 +11,7 @@
 use crate::ir::rewrite::{Bound, ExprMutator, rewrite};
 use crate::ir::walk::for_each_child;
 use crate::ir::{Expr, ExprId, Module, Store, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashSet;
 
 /// Replaces let-bound variables by their values.
@@ -24,22 +24,28 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Replaces every let by sharing.",
-    doc: "The reverse of ToANormalForm: each use of a variable bound by `let` becomes its value, and uses \
+    doc: explained(
+        "The reverse of ToANormalForm: each use of a variable bound by `let` becomes its value, and uses \
 of the same variable share one node. Only a recursive function keeps its `let`.\n\n\
 Order of effects is not kept: a `ref_write` whose result is not used disappears.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) {
   let %a = add(%x, %x);
   let %b = multiply(%a, %a);
   %b
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = add(%x, %x);
   multiply(%0, %0)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -21,7 +21,7 @@ use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, DType, DTypeCode, Expr, ExprId, Module, Store, Type, TypeId};
 use crate::ops;
 use crate::ops::build::{args, attrs_of};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::print;
 use rustc_hash::FxHashMap;
 
@@ -37,23 +37,28 @@ pub static SPEC: PassSpec = PassSpec {
         Param {
             name: "missing_op_mode",
             default: "1",
-            doc: "What to do about operators without a rule: 0 fails, 1 warns, 2 is silent.",
+            doc: explained("What to do about operators without a rule: 0 fails, 1 warns, 2 is silent."),
         },
     ],
     config: &["relay.ToMixedPrecision.keep_orig_output_dtype"],
     summary: "Computes in a narrower float type where that is safe.",
-    doc: "Convolutions, `nn.dense` and `nn.batch_matmul` are computed in the narrow type (`float16`, or as asked); sums, \
+    doc: explained(
+        "Convolutions, `nn.dense` and `nn.batch_matmul` are computed in the narrow type (`float16`, or as asked); sums, \
 means, `exp`, `nn.softmax` and others that lose too much never are; all other operators are when their arguments \
 are narrow already. Casts go in between, and a value is cast to a type once.\n\n\
 Parameters keep their types. With `relay.ToMixedPrecision.keep_orig_output_dtype` the result does as well.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(1, 8), float32], %w: Tensor[(4, 8), float32]) {
   %0 = nn.dense(%x, %w, units=4);
   %1 = nn.relu(%0);
   nn.softmax(%1)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(1, 8), float32], %w: Tensor[(4, 8), float32]) -> Tensor[(1, 4), float32] {
   %0 = cast(%x, dtype=\"float16\");
   %1 = cast(%w, dtype=\"float16\");
@@ -63,6 +68,7 @@ def @main(%x: Tensor[(1, 8), float32], %w: Tensor[(4, 8), float32]) -> Tensor[(1
   nn.softmax(%4)
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -4,7 +4,7 @@
 
 use super::{func_attrs, with_func};
 use crate::ir::{AttrValue, Expr, ExprId, Id, Module, Name, PrimFunc, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `tirx.transform.AnnotateEntryFunc`.
 pub static SPEC: PassSpec = PassSpec {
@@ -16,16 +16,21 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Marks the function that the module is entered by.",
-    doc: "The only function of a module is its entry; among several it is the only one with a `global_symbol`, which nothing \
+    doc: explained(
+        "The only function of a module is its entry; among several it is the only one with a `global_symbol`, which nothing \
 but a function of TIR may have then. It gets the attribute `tirx.is_entry_func`. Where no entry stands out, nothing is marked.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def main(A: T.Buffer((8,), \"float32\")):
         A[0] = T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -33,6 +38,7 @@ class Module:
         T.func_attr({\"tirx.is_entry_func\": True})
         A[0] = T.float32(1.0)
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/annotate_irregular_loop.cc`.
 
 use crate::ir::{AttrValue, ExprId, For, ForKind, Module, PrimExpr, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
 /// TVM's `s_tir.transform.AnnotateIrregularLoop`.
@@ -16,10 +16,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Marks loops with a `break` or a `continue`.",
-    doc: "A loop around `T.break_loop()` or `T.continue_loop()` gets the annotation `irregular_loop_mark`, so that later passes \
+    doc: explained(
+        "A loop around `T.break_loop()` or `T.continue_loop()` gets the annotation `irregular_loop_mark`, so that later passes \
 do not take it apart. Only the innermost loop around a jump is marked; a `while` is not. It must be a serial loop that nobody \
 asked to unroll, to partition or to pipeline; otherwise the pass fails.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -29,7 +32,9 @@ class Module:
                 T.continue_loop()
             A[i] = A[i] * 2
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -39,6 +44,7 @@ class Module:
                 T.continue_loop()
             A[i] = A[i] * 2
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -7,7 +7,7 @@ use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, ExprId, Module, PrimFunc, Store};
 use crate::parse::suggest;
 use crate::pass::call::{CallArg, parse_calls};
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::schedule::dlight::{Device, rule_names, schedule_by};
 
 /// TVM's `s_tir.dlight.ApplyDefaultSchedule`.
@@ -21,20 +21,25 @@ pub static SPEC: PassSpec = PassSpec {
         Param {
             name: "*rules",
             default: "[]",
-            doc: "The rules, as `dlight.gpu.Matmul(), dlight.gpu.Fallback()`: of `dlight.cpu` *GEMV* and *Reduction*; of \
+            doc: explained(
+                "The rules, as `dlight.gpu.Matmul(), dlight.gpu.Fallback()`: of `dlight.cpu` *GEMV* and *Reduction*; of \
                   `dlight.gpu` *Matmul*, *GEMV*, *LowBatchGEMV*, *Reduction*, *GeneralReduction*, *Transpose*, *RMSNorm* and \
                   *Fallback*.",
+            ),
         },
         Param { name: "target", default: "None", doc: TARGET },
     ],
     config: &[],
     summary: "Schedules functions by the first rule that fits each.",
-    doc: "Each function that is not marked `tirx.is_scheduled` is offered to one rule after the other. One that fits schedules it \
+    doc: explained(
+        "Each function that is not marked `tirx.is_scheduled` is offered to one rule after the other. One that fits schedules it \
 and marks it; a function that none fits stays. A rule is for CPUs or for GPUs, and does nothing for another target. Each \
 instruction of the schedule is a rewrite.\n\n\
 *Matmul* takes the matrix units of a GPU for float16 and int8: of CUDA from `sm_70` on, where no extent is known to be at most 64, and of \
 Metal.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # ApplyDefaultSchedule(dlight.gpu.Fallback(), target=\"cuda\")
 @I.ir_module
 class Module:
@@ -47,7 +52,9 @@ class Module:
                 T.writes(B[vi, vj])
                 B[vi, vj] = A[vi, vj] + T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -63,6 +70,7 @@ class Module:
                     T.writes(B[v0, v1])
                     B[v0, v1] = A[v0, v1] + T.float32(1.0)
 ",
+    ),
     run: Run::Module(run),
 };
 

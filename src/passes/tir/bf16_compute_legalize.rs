@@ -4,7 +4,7 @@
 
 use super::small_floats::{Small, compute};
 use crate::ir::{DType, ExprId, Module};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `tirx.transform.BF16ComputeLegalize`.
 pub static SPEC: PassSpec = PassSpec {
@@ -16,11 +16,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Computes with float32 instead of bfloat16.",
-    doc: "What is read from memory as bfloat16 becomes float32, by its bits, before something is computed with it, and is rounded \
+    doc: explained(
+        "What is read from memory as bfloat16 becomes float32, by its bits, before something is computed with it, and is rounded \
 to bfloat16 again where it is stored. Buffers that are allocated inside become float32, unless their pointers are used; those \
 of parameters stay. Functions for CUDA devices of `sm_80` and later stay, since these have bfloat16. As in TVM, `T.let` \
 variables of that type are refused.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -28,7 +31,9 @@ class Module:
         for i in range(16):
             B[i] = T.exp(T.Cast(\"float32\", A[i]))
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -36,6 +41,7 @@ class Module:
         for i in range(16):
             B[i] = T.exp(T.reinterpret(\"float32\", T.Cast(\"uint32\", T.reinterpret(\"uint16\", A[i])) << T.uint32(16)))
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -4,7 +4,7 @@
 
 use super::small_floats::{Small, storage};
 use crate::ir::{ExprId, Module};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `tirx.transform.BF16StorageLegalize`.
 pub static SPEC: PassSpec = PassSpec {
@@ -16,10 +16,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Stores bfloat16 as numbers.",
-    doc: "Buffers and pointers of bfloat16 become those of `uint16`, and reinterpreting such a number is left out where it \
+    doc: explained(
+        "Buffers and pointers of bfloat16 become those of `uint16`, and reinterpreting such a number is left out where it \
 is one already. Runs after BF16ComputeLegalize and after MakePackedAPI: a buffer as a parameter is refused. Functions for CUDA \
 devices of `sm_80` and later stay.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -29,7 +32,9 @@ class Module:
         for i in range(16):
             B[i] = T.reinterpret(\"uint16\", A[i])
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -39,6 +44,7 @@ class Module:
         for i in range(16):
             B[i] = A[i]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -5,7 +5,7 @@
 use super::{func_attrs, prim_func, targets, with_func};
 use crate::diag::Diagnostic;
 use crate::ir::{AttrNode, AttrValue, ExprId, ForKind, Id, Module, Name, PrimExpr, PrimFunc, PrimId, Stmt, StmtId, Store};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Copier, Rewriting, StmtMutator, rewrite_func};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,18 +19,23 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param {
         name: "target",
         default: "",
-        doc: "What is compiled for: `tvm.target.Target({\"kind\": \"cuda\", \"host\": \"llvm\"})`, a kind or such a dictionary.",
+        doc: explained(
+            "What is compiled for: `tvm.target.Target({\"kind\": \"cuda\", \"host\": \"llvm\"})`, a kind or such a dictionary.",
+        ),
     }],
     config: &[],
     summary: "Gives every function the target that it is compiled for.",
-    doc: "The attribute `target` of a function that has none becomes:\n\n\
+    doc: explained(
+        "The attribute `target` of a function that has none becomes:\n\n\
 - for one that is marked `tirx.is_host_func`, the host of the target, and the mark goes;\n\
 - for one with a `global_symbol`, the whole target;\n\
 - for a private one that only the host calls, the host; for any other, the target without its host.\n\n\
 What stands in loops bound to threads, or in attributes that launch them, runs on the device; all else on the host. A private \
 function that both call is doubled: the copy is called `name_host`, is for the host, and is what the host calls then. A function \
 that has a target already and a `global_symbol` gets the host, if it names none.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # tirx.BindTarget(tvm.target.Target({\"kind\": \"llvm\", \"mcpu\": \"skylake\"}))
 @I.ir_module
 class Module:
@@ -38,7 +43,9 @@ class Module:
     def main(A: T.Buffer((8,), \"float32\")):
         A[0] = T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -47,6 +54,7 @@ class Module:
 \"x86_64-conda-linux-gnu\", \"tag\": \"\"})})
         A[0] = T.float32(1.0)
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/canonicalize_loop.cc`.
 
 use crate::ir::{ExprId, For, Module, PrimExpr, PrimOp, Stmt, StmtId, show_dim};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, binary, math, rewrite_func};
 
@@ -17,10 +17,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Lets every loop count from zero by one.",
-    doc: "Where a loop begins elsewhere or takes larger steps, its rounds are counted instead, and inside of it the variable is \
+    doc: explained(
+        "Where a loop begins elsewhere or takes larger steps, its rounds are counted instead, and inside of it the variable is \
 the round times the step plus the beginning. A step that may not be positive is refused. As in TVM, what a loop begins at and \
 its number of rounds are put in place as they were written: they are not rewritten for variables of loops around.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -28,7 +31,9 @@ class Module:
         for i in range(4, 64, 8):
             A[i] = T.float32(0.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -36,6 +41,7 @@ class Module:
         for i in range(8):
             A[i * 8 + 4] = T.float32(0.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -5,7 +5,7 @@
 //! program.
 
 use crate::ir::{DType, DTypeCode, ExprId, IdMap, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol, sort};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func, substitute, substitute_stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,12 +19,15 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Binds what is computed several times to a variable.",
-    doc: "An arithmetic expression, conversion or selection that stands in several places is bound to a variable `cse_v1`, before \
+    doc: explained(
+        "An arithmetic expression, conversion or selection that stands in several places is bound to a variable `cse_v1`, before \
 the first statement inside of the innermost loop, branch or attribute that is around all of them. Inner expressions come \
 first, and one that only stands in larger ones that are bound already is left alone.\n\n\
 Truth values stay where they are, and so does what reads memory or calls something, and vectors that count up or repeat a \
 value; what stands in those is looked at.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -33,7 +36,9 @@ class Module:
             A[i * 8 + n] = i * 8 + n + m
             A[i * 8 + n + 1] = i * 8 - m
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -44,6 +49,7 @@ class Module:
             A[cse_v2] = cse_v2 + m
             A[cse_v2 + 1] = cse_v1 - m
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

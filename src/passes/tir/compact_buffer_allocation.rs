@@ -11,7 +11,7 @@ use crate::diag::Diagnostic;
 use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Block, Buffer, ExprId, Id, Module, PrimId, PrimOp, Region, Stmt, StmtId, Store};
 use crate::pass::spec::Param;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
 use regions::{Collector, Range};
 use rustc_hash::FxHashMap;
@@ -26,11 +26,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "is_strict", default: "True", doc: "A buffer never becomes larger than it was." }],
     config: &[],
     summary: "Makes allocated buffers as small as what is accessed of them.",
-    doc: "For each buffer that a block or a statement allocates, the pass finds the part that is accessed between one allocation \
+    doc: explained(
+        "For each buffer that a block or a statement allocates, the pass finds the part that is accessed between one allocation \
 and the next, allocates only that, and moves the indices. Loops around the allocation stand still, except that all threads which \
 share the memory count. What `buffer_dim_align` of a block asks becomes strides. With `is_strict` the part never leaves the shape \
 that was there; without, what lies outside is allocated, too.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -51,7 +54,9 @@ class Module:
                         T.writes(C[i, j])
                         C[i, j] = B[i, j] * T.float32(2.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -73,6 +78,7 @@ class Module:
                         T.writes(C[i, j])
                         C[i, j] = B[i - i, j] * T.float32(2.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

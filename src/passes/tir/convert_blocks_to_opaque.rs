@@ -4,7 +4,7 @@
 
 use super::block_of;
 use crate::ir::{Block, ExprId, Id, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
 /// TVM's `s_tir.transform.ConvertBlocksToOpaque`.
@@ -17,10 +17,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Puts what block variables are bound to in their place.",
-    doc: "The variables of a block go; where they stood, also in what it reads and writes, stands what the loops around gave \
+    doc: explained(
+        "The variables of a block go; where they stood, also in what it reads and writes, stands what the loops around gave \
 them. The blocks stay, with their allocations, predicates and annotations. A block must not have a `T.init()` any more \
 (*LowerInitBlock* removes it), and what its variables are bound to must not name these variables.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -33,7 +36,9 @@ class Module:
                 T.writes(B[v])
                 B[v] = A[v] * T.float32(2.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -47,6 +52,7 @@ class Module:
                     T.writes(B[i * 4 + j])
                     B[i * 4 + j] = A[i * 4 + j] * T.float32(2.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

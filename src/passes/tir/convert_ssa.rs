@@ -5,7 +5,7 @@
 
 use super::{prim_func, with_func};
 use crate::ir::{AttrNode, Buffer, ExprId, Id, Module, PrimExpr, PrimFunc, PrimParam, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,10 +19,13 @@ const fn spec(name: &'static str, summary: &'static str) -> PassSpec {
         params: &[],
         config: &[],
         summary,
-        doc: "A variable of a loop, a block, a binding or an allocation that is defined a second time, in one function or in two, \
+        doc: explained(
+            "A variable of a loop, a block, a binding or an allocation that is defined a second time, in one function or in two, \
 becomes another one of its name there. The index of a thread may be bound several times in a function, since it is the same \
 one. Programs that were written are as they should be: only passes bring about others, such as unrolling a loop.",
-        example_before: "\
+        ),
+        example_before: explained(
+            "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -32,7 +35,9 @@ class Module:
         for i in range(16):
             A[i] = 2
 ",
-        example_after: "\
+        ),
+        example_after: explained(
+            "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -42,6 +47,7 @@ class Module:
         for i in range(16):
             A[i] = 2
 ",
+        ),
         run: Run::Module(run),
     }
 }

@@ -4,7 +4,7 @@
 
 use super::with_func;
 use crate::ir::{AttrNode, DType, ExprId, Module, PrimFunc, Stmt};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `s_tir.transform.DecorateDeviceScope`.
 pub static SPEC: PassSpec = PassSpec {
@@ -16,16 +16,21 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Marks the body of every function as one for the device.",
-    doc: "Around the body comes the attribute `device_scope`, by which *SplitHostDevice* knows what is to run on the device. \
+    doc: explained(
+        "Around the body comes the attribute `device_scope`, by which *SplitHostDevice* knows what is to run on the device. \
 Nothing is looked at, so a second run puts a second attribute around the first.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(A: T.Buffer((8,), \"float32\")):
         A[0] = T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -33,6 +38,7 @@ class Module:
         T.attr({\"device_scope\": 0})
         A[0] = T.float32(1.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -7,7 +7,7 @@ use super::{prim_func, targets, with_func};
 use crate::ir::{
     AttrValue, Block, DType, ExprId, For, ForKind, IterKind, IterVar, Module, PrimExpr, PrimFunc, Stmt, Store, Symbol,
 };
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::schedule::dlight::bind_threads;
 
 /// TVM's `s_tir.transform.DefaultGPUSchedule`.
@@ -20,10 +20,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "target", default: "None", doc: TARGET }],
     config: &[],
     summary: "Binds the loops of every block to threads of a GPU.",
-    doc: "The spatial loops of each innermost block become one, which is split over `blockIdx.x` and `threadIdx.x`; above 256 \
+    doc: explained(
+        "The spatial loops of each innermost block become one, which is split over `blockIdx.x` and `threadIdx.x`; above 256 \
 blocks of the most threads that the target has, each thread does several iterations. Functions for a CPU and those that are \
 marked `tirx.is_scheduled` stay; all are marked then.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # s_tir.DefaultGPUSchedule(target=\"cuda\")
 @I.ir_module
 class Module:
@@ -36,7 +39,9 @@ class Module:
                 T.writes(B[vi, vj])
                 B[vi, vj] = A[vi, vj] + T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -52,6 +57,7 @@ class Module:
                     T.writes(B[vi, vj])
                     B[vi, vj] = A[vi, vj] + T.float32(1.0)
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -4,7 +4,7 @@
 
 use super::{block_of, prim_func};
 use crate::ir::{Buffer, BufferLayout, DType, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, PrimParam, Stmt, StmtId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::iter::{Level, simplify_iter_map};
 use crate::tir::{Knowing, Known, Rewriting, StmtMutator, binary, descend_knowing, elem_offset, enter_knowing, rewrite_body};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,12 +19,15 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Gives every buffer one dimension.",
-    doc: "Memory has one dimension, and so have buffers after this pass: indices along several become one, by the strides of the \
+    doc: explained(
+        "Memory has one dimension, and so have buffers after this pass: indices along several become one, by the strides of the \
 buffer or by rows that stand behind each other, written as simply as the ranges of loops and the conditions around allow. \
 Parameters keep their shapes, since callers are checked against them; the body uses a flat buffer that is declared over the \
 same memory. Of blocks it knows nothing: what a block allocates or matches must not be used any more, and *LowerOpaqueBlock* \
 comes before. The seeds' `StorageFlatten` was this.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -34,7 +37,9 @@ class Module:
             for j in range(8):
                 B[j // 4, j % 4] = A[i, j]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -45,6 +50,7 @@ class Module:
             for j in range(8):
                 B[j] = A_1[i * 8 + j]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

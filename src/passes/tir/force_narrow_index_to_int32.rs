@@ -5,7 +5,7 @@
 use super::{prim_func, with_func};
 use crate::diag::Diagnostic;
 use crate::ir::{Buffer, DType, ExprId, Id, Module, PrimId, PrimParam, Stmt, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::Rewriting;
 use crate::tir::index_types::{Place, Policy, Types, is_int, rewritten};
 use rustc_hash::FxHashMap;
@@ -20,10 +20,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes all indices integers of 32 bits, whether they fit or not.",
-    doc: "Variables of loops, blocks and threads, integer parameters, shapes, indices and every `int64` number become `int32`, \
+    doc: explained(
+        "Variables of loops, blocks and threads, integer parameters, shapes, indices and every `int64` number become `int32`, \
 and conversions between them go. For programs whose sizes are known to be small. A number that is too large is refused, and so \
 is a function whose buffers hold `int64`, since their contents would change.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -31,7 +34,9 @@ class Module:
         for i in range(n):
             A[i + T.int64(1)] = T.float32(0.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -39,6 +44,7 @@ class Module:
         for i in range(n):
             A[i + 1] = T.float32(0.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

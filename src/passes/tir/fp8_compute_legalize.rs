@@ -5,7 +5,7 @@
 use super::small_floats::{Small, compute};
 use crate::diag::Diagnostic;
 use crate::ir::{DType, ExprId, Module};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `tirx.transform.FP8ComputeLegalize`.
 pub static SPEC: PassSpec = PassSpec {
@@ -17,26 +17,26 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "promote_dtype", default: "\"float32\"", doc: "What is computed with: `float32` or `float16`." }],
     config: &[],
     summary: "Computes with wider floats instead of those of 8 bits.",
-    doc: "What is read from memory as a float of 8 bits becomes one of `promote_dtype`, by its bits, before something is computed \
+    doc: explained("What is read from memory as a float of 8 bits becomes one of `promote_dtype`, by its bits, before something is computed \
 with it, and is rounded again where it is stored. Buffers that are allocated inside become wider, unless their pointers are \
 used; those of parameters stay. Functions for CUDA devices of `sm_89` and later stay, since these have such floats. As in \
-TVM, `T.let` variables of such types are refused.",
-    example_before: "\
+TVM, `T.let` variables of such types are refused."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
     def f(A: T.Buffer((16,), \"float8_e5m2\"), B: T.Buffer((16,), \"float32\")):
         for i in range(16):
             B[i] = T.Cast(\"float32\", A[i])
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
     def f(A: T.Buffer((16,), \"float8_e5m2\"), B: T.Buffer((16,), \"float32\")):
         for i in range(16):
             B[i] = T.reinterpret(\"float32\", T.Cast(\"uint32\", T.reinterpret(\"uint8\", A[i])) << T.uint32(21) & T.uint32(8388607) | T.Cast(\"uint32\", (T.reinterpret(\"uint8\", A[i]) << T.uint8(1) >> T.uint8(3)) + T.uint8(112)) << T.uint32(23) | T.Cast(\"uint32\", T.reinterpret(\"uint8\", A[i]) >> T.uint8(7)) << T.uint32(31))
-",
+"),
     run: Run::PrimFunc(run),
 };
 

@@ -8,7 +8,7 @@ mod insert;
 use super::prim_func;
 use crate::ir::Module;
 use crate::pass::spec::Param;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// The sources and kinds of hoisted conditions: bits of `hoisted_conditionals`.
 const IF_STATEMENT: i64 = 1;
@@ -31,12 +31,15 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["s_tir.HoistExpression"],
     summary: "Takes conditions and values out of loops in which they do not change.",
-    doc: "A condition that does not depend on the variable of a loop is asked once before the loop: the loop stands in both \
+    doc: explained(
+        "A condition that does not depend on the variable of a loop is asked once before the loop: the loop stands in both \
 branches then, and *StmtSimplify* and *RemoveNoOp*, which follow, clean up. A condition leaves only loops of which it is all that \
 they do. Variables go with what needs them. The setting `hoisted_conditionals` is the sum of 1 (conditions of `if`), 2 (of \
 `T.if_then_else`), 4 (sides of `and` and `or`) and 8 (also such that use indices of threads, and over their launches); \
 `hoisted_let_bindings` the sum of 1 (variables that hoisted conditions need), 2 (statements) and 4 (expressions).",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -45,7 +48,9 @@ class Module:
             if n < 4 and n > 0:
                 A[i] = T.float32(0.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -54,6 +59,7 @@ class Module:
             for i in range(16):
                 A[i] = T.float32(0.0)
 ",
+    ),
     run: Run::Module(|cx, module, _| {
         let field = |name| cx.config_field("s_tir.HoistExpression", name);
         let which = Which { conditions: field("hoisted_conditionals"), values: field("hoisted_let_bindings") };
@@ -71,10 +77,13 @@ pub static IF_THEN_ELSE: PassSpec = PassSpec {
     params: &[Param { name: "variant", default: "None", doc: "`\"basic\"` ignores the configuration." }],
     config: &["s_tir.HoistIfThenElse"],
     summary: "Takes branches out of loops in which their condition does not change.",
-    doc: "*HoistExpression* for conditions of `if` alone. With the setting `support_block_scope_hoisting` such that use indices of \
+    doc: explained(
+        "*HoistExpression* for conditions of `if` alone. With the setting `support_block_scope_hoisting` such that use indices of \
 threads count too, and leave the launches of other threads. A function that has the attribute \
 `tirx.HoistIfThenElseExprWithBlock` at 1 gets its `T.if_then_else` hoisted instead.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -83,7 +92,9 @@ class Module:
             if i < n:
                 A[i, j] = T.float32(0.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -93,6 +104,7 @@ class Module:
                 for j in range(16):
                     A[i, j] = T.float32(0.0)
 ",
+    ),
     run: Run::Module(run_if_then_else),
 };
 

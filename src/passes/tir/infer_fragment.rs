@@ -5,7 +5,7 @@
 use super::prim_func;
 use crate::diag::Diagnostic;
 use crate::ir::{AttrNode, Buffer, ExprId, Id, Module, PrimExpr, PrimId, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 use rustc_hash::FxHashMap;
 
@@ -19,23 +19,29 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Says what shape the matrices of tensor cores have.",
-    doc: "The intrinsics that load, store and fill fragments name the shape of the multiplication and the order of elements. The pass \
+    doc: explained(
+        "The intrinsics that load, store and fill fragments name the shape of the multiplication and the order of elements. The pass \
 puts both around the allocation of the fragment, as the attributes `fragment_shape` and `fragment_layout`. It fails when a fragment \
 is used with two shapes, or multiplied before it is filled or loaded.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(F: T.Buffer((256,), \"float32\", scope=\"wmma.accumulator\")):
         T.tvm_fill_fragment(F.data, 16, 16, 16, 0, T.float32(0.0))
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(F: T.Buffer((256,), \"float32\", scope=\"wmma.accumulator\")):
         T.tvm_fill_fragment(F.data, 16, 16, 16, 0, T.float32(0.0))
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

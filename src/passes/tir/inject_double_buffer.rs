@@ -6,7 +6,7 @@ use super::prim_func;
 use crate::ir::{
     AttrNode, AttrsId, Buffer, DType, ExprId, For, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol,
 };
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, rewrite_func};
 use rustc_hash::FxHashMap;
 
@@ -20,11 +20,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["s_tir.InjectDoubleBuffer"],
     summary: "Fills one half of a buffer while the other half is used.",
-    doc: "A statement under the attribute `double_buffer_scope` fills a buffer in each round of a loop. The pass gives the buffer \
+    doc: explained(
+        "A statement under the attribute `double_buffer_scope` fills a buffer in each round of a loop. The pass gives the buffer \
 two halves: the first is filled before the loop, and each round fills the half that the next one reads. The setting `split_loop` \
 says into how many copies the loop is unrolled (1 or an even number), with the last rounds apart; at 0 it stays as it is. Buffers \
 must be flat.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -36,7 +39,9 @@ class Module:
                     B[j] = A[i * 4 + j]
             C[i] = B[0]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -56,6 +61,7 @@ class Module:
                     B[T.Add(15, 1) % 2 * 4 + j] = A[T.Add(15, 1) * 4 + j]
             C[15] = B[T.FloorMod(15, 2) * 4]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -5,7 +5,7 @@
 use super::prim_func;
 use super::storage_scope::Scope;
 use crate::ir::{AttrValue, Block, Buffer, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Knowing, Known, Rewriting, StmtMutator, binary, constant, descend_knowing, enter_knowing, math, rewrite_func};
 
 /// TVM's `s_tir.transform.InjectPermutedLayout`.
@@ -18,11 +18,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Exchanges columns of shared memory so that threads use different banks.",
-    doc: "In a block with the annotation `permuted_layout`, accesses to shared memory of two axes or more go to another column: \
+    doc: explained(
+        "In a block with the annotation `permuted_layout`, accesses to shared memory of two axes or more go to another column: \
 groups of eight elements of a row are exchanged by the number of the row, so that what threads read below each other stands in \
 different banks. The last axis must be a multiple of 64, or of 32 with an even number of rows. Pointers that matrices are \
 loaded from (`T.ptx_legacy.ldmatrix`) are moved likewise, and the annotation goes.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -36,7 +39,9 @@ class Module:
                     T.sblock_attr({\"permuted_layout\": 1})
                     S[i, j] = X[i, j]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -49,6 +54,7 @@ class Module:
                     T.writes(S[i, j])
                     S[i, (j // 8 ^ i % 8) * 8 + j % 8] = X[i, j]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

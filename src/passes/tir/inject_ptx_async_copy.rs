@@ -4,7 +4,7 @@
 
 use super::emit::call;
 use crate::ir::{Buffer, DType, DTypeCode, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, constant, rewrite_func};
 
 /// TVM's `s_tir.transform.InjectPTXAsyncCopy`.
@@ -17,10 +17,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Copies to shared memory become asynchronous ones of PTX.",
-    doc: "Inside of an attribute `async_scope`, a store to shared memory of 4, 8 or 16 bytes that were loaded from global memory becomes \
+    doc: explained(
+        "Inside of an attribute `async_scope`, a store to shared memory of 4, 8 or 16 bytes that were loaded from global memory becomes \
 `T.s_tir.cp_async_raw`; one that is guarded by `T.if_then_else(cond, A[i], 0.0)` gets the condition as a predicate. The attribute \
 goes. Any other store stays as it is.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -30,7 +33,9 @@ class Module:
         with T.attr(\"default\", \"async_scope\", 1):
             S[tx] = A[tx]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -39,6 +44,7 @@ class Module:
         S = T.alloc_shared((32,))
         T.s_tir.cp_async_raw(\"float32\", S.data, tx, A.data, tx, 4)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

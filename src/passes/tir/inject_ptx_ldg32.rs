@@ -5,7 +5,7 @@
 use super::emit::{alloc, buffer, call, load, put};
 use super::{prim_func, targets};
 use crate::ir::{AttrValue, Buffer, DType, ExprId, Id, Module, PrimExpr, Stmt, StmtId, Store};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_body};
 
 /// TVM's `s_tir.transform.InjectPTXLDG32`.
@@ -18,9 +18,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "enable_inject_ptx_intrin", default: "True", doc: "Whether it does anything." }],
     config: &[],
     summary: "Guarded loads become loads of PTX with a predicate.",
-    doc: "In functions for `cuda`, `A[i] = T.if_then_else(cond, B[j], x)` becomes a store of `x` and `T.s_tir.ldg32`, which loads where \
+    doc: explained(
+        "In functions for `cuda`, `A[i] = T.if_then_else(cond, B[j], x)` becomes a store of `x` and `T.s_tir.ldg32`, which loads where \
 the condition holds. Places and condition are kept in two small buffers. Loads of vectors stay.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -29,7 +32,9 @@ class Module:
         for i in range(4):
             B[i] = T.if_then_else(i < 3, A[i], T.float32(0.0))
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -44,6 +49,7 @@ class Module:
             B[addr[1]] = T.float32(0.0)
             T.s_tir.ldg32(B.data, predicate[0], A[addr[0]], addr[1])
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -8,7 +8,7 @@ mod queue;
 
 use super::{block_of, convert_ssa, infer_fragment, prim_func};
 use crate::ir::{Block, Buffer, ExprId, For, Id, Module, PrimId, PrimParam, Region, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::access::block_reads_and_writes;
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 use pipeline::Pipeline;
@@ -24,12 +24,15 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Overlaps the rounds of a loop.",
-    doc: "Loops with the annotations `software_pipeline_stage` and `software_pipeline_order` become a prologue, a body in which the \
+    doc: explained(
+        "Loops with the annotations `software_pipeline_stage` and `software_pipeline_order` become a prologue, a body in which the \
 stages of several rounds run side by side, and an epilogue. Statement number i of the loop is in stage `stage[i]` (so many rounds \
 behind) and stands at place `order[i]`. A buffer that is written in one stage and read in a later one gets several versions. Stages \
 in `software_pipeline_async_stages` copy asynchronously: `async_commit_queue_scope` ends a group of copies, and \
 `async_wait_queue_scope` with `async_wait_inflight_count` waits until at most so many are under way. Blocks must be opaque.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -49,7 +52,9 @@ class Module:
                     T.writes(C[i])
                     C[i] = B[0] + T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -84,6 +89,7 @@ class Module:
                     T.writes(C[15])
                     C[15] = B[T.FloorMod(15, 2), 0] + T.float32(1.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -6,7 +6,7 @@ mod inject;
 mod touched;
 
 use crate::ir::{AttrNode, ExprId, Module, Stmt, StmtId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Knowing, Known, Rewriting, StmtMutator, descend_knowing, rewrite_func};
 use inject::Injector;
 
@@ -20,10 +20,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Lets one thread do the work of its virtual threads.",
-    doc: "Under a launch of `vthread` each statement that depends on the virtual thread runs once for each of them: written out when \
+    doc: explained(
+        "Under a launch of `vthread` each statement that depends on the virtual thread runs once for each of them: written out when \
 there are fewer than 16 and no loop is inside, as a loop otherwise. What does not depend on it runs once, and memory that depends \
 on it is allocated once for each. Of `cthread` everything runs for each. Buffers must be flat, and loops begin at 0.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -34,7 +37,9 @@ class Module:
             B[i] = T.float32(1.0)
             C[vt * 4 + i] = B[i]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -45,6 +50,7 @@ class Module:
             C[T.Mul(0, 4) + i] = B[i]
             C[T.Mul(1, 4) + i] = B[i]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

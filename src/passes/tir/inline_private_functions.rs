@@ -5,7 +5,7 @@
 
 use super::prim_func;
 use crate::ir::{AttrValue, Block, Id, Module, Name, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,10 +19,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Puts private functions where they are called.",
-    doc: "A call that is a statement becomes the body of the function it calls, over what it is called with, if the function is \
+    doc: explained(
+        "A call that is a statement becomes the body of the function it calls, over what it is called with, if the function is \
 private, is not recursive, takes no buffers, has no block at its top and is for the same target. Functions that are called \
 nowhere else go. A call inside of an expression stays, and so does its function.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -35,7 +38,9 @@ class Module:
         B = T.decl_buffer((16,), \"int32\", data=data)
         B[n] = n + 1
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -44,6 +49,7 @@ class Module:
             B = T.decl_buffer((16,), \"int32\", data=A.data)
             B[i] = i + 1
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -4,7 +4,7 @@
 
 use super::prim_func;
 use crate::ir::{AttrNode, Buffer, DType, DTypeCode, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
 use rustc_hash::FxHashMap;
@@ -19,23 +19,29 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Checks indices of stores when the program runs.",
-    doc: "Where an attribute `buffer_bound` says the extents of a buffer, each store to it, and each store of what is loaded from it, \
+    doc: explained(
+        "Where an attribute `buffer_bound` says the extents of a buffer, each store to it, and each store of what is loaded from it, \
 happens only when all indices are within them; otherwise an assertion fails. Stores that hold `T.if_then_else` stay unchecked: \
 what they load is guarded already.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(A: T.Buffer((16,), \"float32\"), n: T.int32):
         A[n] = T.float32(0.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(A: T.Buffer((16,), \"float32\"), n: T.int32):
         A[n] = T.float32(0.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

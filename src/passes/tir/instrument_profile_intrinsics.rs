@@ -5,7 +5,7 @@
 
 use super::prim_func;
 use crate::ir::{DType, ForKind, Module, PrimExpr, Stmt, StmtId, Store};
-use crate::pass::{Args, Literal, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_body};
 use rustc_hash::FxHashMap;
 
@@ -19,14 +19,17 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Puts marks for a profiler around functions and loops.",
-    doc: "`T.start_profile_intrinsic(n)` and `T.end_profile_intrinsic(n)` stand around the body of every function and around \
+    doc: explained(
+        "`T.start_profile_intrinsic(n)` and `T.end_profile_intrinsic(n)` stand around the body of every function and around \
 loops then, with a number of its own for each. The configuration says around which:\n\n\
 - `s_tir.lwp_disable_func_prof`: not around functions;\n\
 - `s_tir.instr_siblings` (true unless said): around loops that stand beside other loops inside of a loop; if false, around \
 those in at most `s_tir.lwp_max_depth` others;\n\
 - `s_tir.lwp_min_height` (1): and have so many loops inside.\n\n\
 Loops inside of a parallel loop are left alone. Every run counts from 0; TVM counts on, unless `s_tir.reset_start_id` is set.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -34,7 +37,9 @@ class Module:
         for i in range(16):
             A[i] = 1
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -44,6 +49,7 @@ class Module:
             A[i] = 1
         T.end_profile_intrinsic(0)
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -4,7 +4,7 @@
 
 use super::hash_order::map_order;
 use crate::ir::{Attrs, AttrsId, ExprId, For, ForKind, Id, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 use rustc_hash::FxHashMap;
 
@@ -18,10 +18,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Lifts loops bound to one thread index to where they meet.",
-    doc: "Inside of the outermost loop that is bound to threads, all loops bound to the same index (`threadIdx.x`) become one, \
+    doc: explained(
+        "Inside of the outermost loop that is bound to threads, all loops bound to the same index (`threadIdx.x`) become one, \
 just inside of the innermost loop that is around all of them, where a later pass sees what its threads share. Their \
 annotations are put together. Where several indices meet, those with shorter names, such as `blockIdx.x`, are further out.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -32,7 +35,9 @@ class Module:
             for j in T.thread_binding(8, thread=\"threadIdx.x\"):
                 B[bx, j] = A[bx, j]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -42,6 +47,7 @@ class Module:
                 A[blockIdx_x, threadIdx_x] = T.float32(0.0)
                 B[blockIdx_x, threadIdx_x] = A[blockIdx_x, threadIdx_x]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

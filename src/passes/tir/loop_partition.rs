@@ -5,7 +5,7 @@
 mod find;
 
 use crate::ir::{AttrNode, DType, ExprId, For, ForKind, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::{Analyzer, Domains, IntSet};
 use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, rewrite_body, substitute_stmt};
 use find::{Finder, HINT, Selector, common, interval};
@@ -21,12 +21,15 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["s_tir.LoopPartition"],
     summary: "Divides loops so that conditions are known in their parts.",
-    doc: "Where a `T.likely` condition holds for some rounds of a loop and not for others, the loop becomes up to three: before, \
+    doc: explained(
+        "Where a `T.likely` condition holds for some rounds of a loop and not for others, the loop becomes up to three: before, \
 within and after the rounds in which it holds, and within the condition is gone. Loops of known length are divided only with the \
 setting `partition_const_loop` or under the attribute `pragma_loop_partition_hint`, which also lets any comparison count. Parts of \
 one round are no loops unless `no_unroll_loop_with_extent_one` is set; with `unroll_loop_with_partition_hint_no_interval` a hinted \
 loop that cannot be divided is marked for unrolling. Marks and hints are gone afterwards.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -36,7 +39,9 @@ class Module:
             if T.likely(i * 4 + j < n):
                 A[i * 4 + j] = T.float32(0.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -49,6 +54,7 @@ class Module:
             if (i + T.min(n // 4, (n + 3) // 4 - 1 + 1)) * 4 + j < n:
                 A[(i + T.min(n // 4, (n + 3) // 4 - 1 + 1)) * 4 + j] = T.float32(0.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

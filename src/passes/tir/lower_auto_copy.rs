@@ -4,7 +4,7 @@
 
 use super::refusing::{Refusal, refuse};
 use crate::ir::{ExprId, Module, Stmt};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `s_tir.transform.LowerAutoCopy`.
 pub static SPEC: PassSpec = PassSpec {
@@ -16,10 +16,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Schedules copies between memories.",
-    doc: "A block with the annotation `auto_copy` copies from one memory to another, and the pass finds loops for it: coalesced, \
+    doc: explained(
+        "A block with the annotation `auto_copy` copies from one memory to another, and the pass finds loops for it: coalesced, \
 vectorised, through registers or tensor cores. **That is not here yet**: a program with such a block is refused, any other stays as \
 it is, as with TVM.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -32,7 +35,9 @@ class Module:
                 T.writes(B[v])
                 B[v] = A[v]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -45,6 +50,7 @@ class Module:
                 T.writes(B[v])
                 B[v] = A[v]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

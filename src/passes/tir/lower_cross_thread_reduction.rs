@@ -6,7 +6,7 @@ mod check;
 mod made;
 
 use crate::ir::{Block, Buffer, ExprId, For, ForKind, Id, Module, Name, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{StmtMutator, binary, rewrite_body};
 use rustc_hash::FxHashMap;
 
@@ -20,11 +20,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Lets threads of a block reduce together.",
-    doc: "A reduction over loops of which some are bound to `threadIdx.x`, `.y` or `.z` becomes up to four blocks: each thread begins \
+    doc: explained(
+        "A reduction over loops of which some are bound to `threadIdx.x`, `.y` or `.z` becomes up to four blocks: each thread begins \
 with the value that changes nothing and reduces what is its own (only where there are other loops, or a condition), all threads \
 exchange their results (`T.tvm_thread_allreduce`), and what comes of it is written back, by one thread where the buffer is not \
 local. A later block that reads the result and is not over those threads runs on the first of them.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -39,7 +42,9 @@ class Module:
                     B[0] = T.float32(0.0)
                 B[0] = B[0] + A[v]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -59,6 +64,7 @@ class Module:
                 T.writes(B[0])
                 B[0] = cross_thread_B[0]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -4,7 +4,7 @@
 
 use super::block_of;
 use crate::ir::{Block, ExprId, IterKind, IterVar, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
 
 /// TVM's `s_tir.transform.LowerInitBlock`.
@@ -17,10 +17,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes branches of the initial values of reductions.",
-    doc: "The `T.init()` of a block is what it does when all its reduction variables are at their first value. The pass says \
+    doc: explained(
+        "The `T.init()` of a block is what it does when all its reduction variables are at their first value. The pass says \
 so: what stands there comes before the body, under that condition. In a block without reduction variables there is nothing to \
 ask, and it always runs.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -35,7 +38,9 @@ class Module:
                     B[vi] = T.float32(0.0)
                 B[vi] = B[vi] + A[vi, vj]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -50,6 +55,7 @@ class Module:
                     B[vi] = T.float32(0.0)
                 B[vi] = B[vi] + A[vi, vj]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

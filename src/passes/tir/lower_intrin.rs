@@ -9,7 +9,7 @@ mod rules;
 use super::{prim_func, targets};
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, Buffer, DType, DTypeCode, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::DEEPEST;
 use crate::tir::effect::is_pure;
 use crate::tir::{Knowing, Known, Rewriting, StmtMutator, binary, descend_knowing, rewrite_func};
@@ -26,14 +26,17 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["tirx.enable_fast_math"],
     summary: "Replaces intrinsics by what the target has.",
-    doc: "By the `target` of the function: mathematical functions become intrinsics of LLVM (`llvm.exp`), functions of CUDA \
+    doc: explained(
+        "By the `target` of the function: mathematical functions become intrinsics of LLVM (`llvm.exp`), functions of CUDA \
 (`expf`, `__expf` with `tirx.enable_fast_math`) or of C, and what a target lacks is computed (`T.sigmoid`, `T.rsqrt`). For \
 LLVM `a * b + c` of floats becomes one instruction.\n\n\
 Quotients that are rounded down become shifts where the divisor is a power of two, divisions that are rounded towards zero \
 where the ranges of variables and conditions around say that nothing is negative, and otherwise such divisions with a \
 correction; remainders likewise. `T.tvm_access_ptr` becomes the address of an element.\n\n\
 Here rules are known for LLVM and CUDA; other targets get those that hold everywhere.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -42,7 +45,9 @@ class Module:
         for i in range(64):
             A[i] = T.exp(A[i // 7 * 7 + n % 8])
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -51,6 +56,7 @@ class Module:
         for i in range(64):
             A[i] = T.call_llvm_pure_intrin(\"float32\", \"llvm.exp\", A[T.Div(i, 7) * 7 + (n & 7)])
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -7,7 +7,7 @@ use super::{block_of, prim_func};
 use crate::ir::{
     Block, Buffer, DType, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, PrimParam, Region, Stmt, StmtId, Store, show_dim,
 };
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, binary, cast, elem_offset, rewrite_func, substitute};
 use rustc_hash::FxHashMap;
@@ -22,11 +22,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Replaces parts of buffers by the buffers that they are parts of.",
-    doc: "`T.match_buffer` in a block gives a part of a buffer a name, a shape and variables for its strides and its offset. The \
+    doc: explained(
+        "`T.match_buffer` in a block gives a part of a buffer a name, a shape and variables for its strides and its offset. The \
 pass puts the buffer in its place, with indices moved to where the part begins, and the numbers that these variables stand for. \
 It fails when the part is not what the block says of it: another scope or type, strides or extents that differ, an offset that \
 is not a multiple of `offset_factor`.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -40,7 +43,9 @@ class Module:
                 for j, k in T.grid(2, 8):
                     S[j, k] = T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -53,6 +58,7 @@ class Module:
                 for j, k in T.grid(2, 8):
                     A[i * 2 + j, k] = T.float32(1.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -7,7 +7,7 @@ use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrNode, AttrValue, AttrsId, Buffer, DType, ExprId, For, ForKind, Id, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Store,
 };
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, cast, rewrite_func};
 use rustc_hash::FxHashMap;
 
@@ -21,11 +21,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Takes blocks away: what is left cannot be scheduled any more.",
-    doc: "A block becomes its body: under an `if` when it has a predicate, behind the allocations of its buffers, which keep the \
+    doc: explained(
+        "A block becomes its body: under an `if` when it has a predicate, behind the allocations of its buffers, which keep the \
 alignment that `buffer_dim_align` of a block says. Loops that are bound to threads become launches of these threads, loops of \
 one round without annotations go, and annotations that begin with `pragma_` become attributes around their loop or block; other \
 annotations of blocks are dropped. Blocks must have no variables any more: *ConvertBlocksToOpaque* comes before.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -43,7 +46,9 @@ class Module:
                         B[0] = T.float32(1.0)
                         A[i * 4 + j] = B[0]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -55,6 +60,7 @@ class Module:
                 B[0] = T.float32(1.0)
                 A[i * 4 + j] = B[0]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

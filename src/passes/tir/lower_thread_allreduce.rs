@@ -9,7 +9,7 @@ use crate::diag::Diagnostic;
 use crate::ir::{
     AttrNode, AttrValue, Buffer, ExprId, Id, Module, Name, PrimExpr, PrimId, PrimParam, Reducer, Stmt, StmtId, Symbol,
 };
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_body};
 use exchange::{Device, exchange};
 use rustc_hash::FxHashMap;
@@ -24,10 +24,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Exchanges values between threads to reduce them.",
-    doc: "`T.tvm_thread_allreduce` becomes exchanges between the threads of a warp (`T.tvm_warp_shuffle_down`), where the target has \
+    doc: explained("`T.tvm_thread_allreduce` becomes exchanges between the threads of a warp (`T.tvm_warp_shuffle_down`), where the target has \
 them and the threads fit, or steps through shared memory with barriers. More threads than a warp has are reduced in two rounds. \
-The buffer of the result is replaced by what the result stands in; a function without a `target` is an error.",
-    example_before: "\
+The buffer of the result is replaced by what the result stands in; a function without a `target` is an error."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -39,8 +39,8 @@ class Module:
                 T.tvm_thread_allreduce(T.uint32(1), A[tx], T.bool(True), C[0], tx)
             if tx == 0:
                 B[0] = C[0]
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -60,7 +60,7 @@ class Module:
                 red_buf0[0] = T.tvm_warp_shuffle(mask[0], red_buf0[0], 0, 32, 32)
             if tx == 0:
                 B[0] = red_buf0[0]
-",
+"),
     run: Run::PrimFunc(run),
 };
 

@@ -10,7 +10,7 @@ use crate::ir::{
     AttrNode, AttrValue, Buffer, DType, DTypeCode, ExprId, ForKind, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store,
     Symbol,
 };
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, cast, rewrite_body};
 use stack::{Frame, Sizes};
 
@@ -24,11 +24,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Calls of packed functions get their arguments on a stack.",
-    doc: "In functions for the host, `T.call_packed` and its kin write their arguments, with their kinds, to a stack that is allocated \
+    doc: explained(
+        "In functions for the host, `T.call_packed` and its kin write their arguments, with their kinds, to a stack that is allocated \
 at the beginning of the function or of a parallel loop; `T.tvm_stack_make_array` and `T.tvm_stack_make_shape` write to stacks of \
 their own. Buffers of 1024 bytes and more, and buffers of devices, become a workspace of the runtime that is checked and freed \
 when what allocated it is over. Attributes `device_id` and `device_type` go. A function for a device stays as it is.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -36,7 +39,9 @@ class Module:
         T.func_attr({\"tirx.is_host_func\": True})
         T.call_packed(\"show\", n)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -51,6 +56,7 @@ class Module:
         T.tvm_struct_set(stack_ffi_any, 1, 15, T.int64(0))
         T.call_packed_lowered(\"show\", stack_ffi_any, 0, 1)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

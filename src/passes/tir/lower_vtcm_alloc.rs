@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/lower_vtcm_alloc.cc`.
 
 use crate::ir::{Buffer, DType, ExprId, Module, PrimExpr, Stmt, StmtId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
 /// TVM's `s_tir.transform.LowerVtcmAlloc`.
@@ -16,24 +16,24 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Asks the runtime for tightly coupled memory.",
-    doc: "The allocation of a buffer whose scope contains `global.vtcm` (the memory beside the vector unit of a Hexagon) becomes a \
-declaration over what `T.nd_mem_alloc_with_scope` gives.",
-    example_before: "\
+    doc: explained("The allocation of a buffer whose scope contains `global.vtcm` (the memory beside the vector unit of a Hexagon) becomes a \
+declaration over what `T.nd_mem_alloc_with_scope` gives."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
     def f(A: T.Buffer((16,), \"float32\")):
         B = T.alloc_buffer((16,), scope=\"global.vtcm\")
         B[0] = A[0]
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
     def f(A: T.Buffer((16,), \"float32\")):
         B = T.decl_buffer((16,), data=T.nd_mem_alloc_with_scope(\"global.vtcm\", T.int64(1), T.tvm_stack_make_shape(16)), scope=\"global.vtcm\")
         B[0] = A[0]
-",
+"),
     run: Run::PrimFunc(run),
 };
 

@@ -5,7 +5,7 @@
 
 use super::{func_attrs, prim_func, targets};
 use crate::ir::{AttrNode, Buffer, DType, DTypeCode, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func, substitute};
 
@@ -19,10 +19,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Turns memory of warps into registers and shuffles.",
-    doc: "A buffer of scope `warp` is shared by the threads of a warp, which no device has. Each thread gets its part in registers \
+    doc: explained("A buffer of scope `warp` is shared by the threads of a warp, which no device has. Each thread gets its part in registers \
 (`local`); what it reads from another thread comes by `T.tvm_warp_shuffle`. The stores say which part is whose: their index must be \
-linear in `threadIdx.x`, whose extent divides the warp size of the function's `target`. Buffers must be flat.",
-    example_before: "\
+linear in `threadIdx.x`, whose extent divides the warp size of the function's `target`. Buffers must be flat."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -32,8 +32,8 @@ class Module:
         with T.launch_thread(\"threadIdx.x\", 32) as tx:
             W[tx] = A[tx]
             B[tx] = W[(tx + 3) % 32]
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -43,7 +43,7 @@ class Module:
         with T.launch_thread(\"threadIdx.x\", 32) as tx:
             W[0] = A[tx]
             B[tx] = T.tvm_warp_shuffle(T.tvm_warp_activemask(), W[0], (tx + 3) % 32, 32, 32)
-",
+"),
     run: Run::PrimFunc(run),
 };
 

@@ -13,7 +13,7 @@ use crate::ir::{
     AttrNode, AttrValue, DType, DTypeCode, ExprId, Id, Module, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Store,
     Symbol, Type,
 };
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, over_body};
 use binder::Binder;
 use returns::Returns;
@@ -29,22 +29,22 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Gives functions the signature that the runtime calls.",
-    doc: "A function with a `global_symbol` whose target names a host becomes one of four parameters: a handle of itself, the \
+    doc: explained("A function with a `global_symbol` whose target names a host becomes one of four parameters: a handle of itself, the \
 packed arguments, their number, and where the result goes. The body first takes the arguments out: it checks how many there \
 are and of which kind, and of each tensor the number of axes, type, shape, strides, offset and device, with messages that name \
 the argument. Sizes that are variables are bound to what the first tensor says. Then follows what was there, with `return` \
 written to the result and 0 returned instead; the device is set where it is not a CPU.\n\n\
 Calls of such functions become `T.call_cpacked`. A function without `target` is refused; one whose target names no host is for \
-a device, and stays.",
-    example_before: "\
+a device, and stays."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
     def f(n: T.int32) -> T.int32:
         T.func_attr({\"target\": T.target({\"host\": {\"keys\": [\"cpu\"], \"kind\": \"llvm\", \"tag\": \"\"}, \"keys\": [\"cpu\"], \"kind\": \"llvm\", \"tag\": \"\"})})
         return n + 1
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -61,7 +61,7 @@ class Module:
             T.tvm_struct_set(result, 0, 15, T.Cast(\"int64\", n + 1))
             return 0
         return 0
-",
+"),
     run: Run::PrimFunc(run),
 };
 

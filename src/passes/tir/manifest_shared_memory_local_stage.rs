@@ -4,7 +4,7 @@
 
 use super::block_of;
 use crate::ir::{Block, Buffer, ExprId, For, ForKind, Id, Module, PrimExpr, PrimId, PrimOp, Region, Stmt, StmtId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, rewrite_func};
 
 /// TVM's `s_tir.transform.ManifestSharedMemoryLocalStage`.
@@ -17,10 +17,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Loads what goes to shared memory into registers first.",
-    doc: "A block with the annotation `tirx.manifest_shared_memory_local_stage` stores to shared memory in serial loops. The pass puts \
+    doc: explained(
+        "A block with the annotation `tirx.manifest_shared_memory_local_stage` stores to shared memory in serial loops. The pass puts \
 loops of their own before these, which store the same values to a local buffer, and the block loads from that: the loads can run \
 ahead of the stores then.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -41,7 +44,9 @@ class Module:
                     T.writes(B[i])
                     B[i] = S[i]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -65,6 +70,7 @@ class Module:
                 T.writes(B[i])
                 B[i] = S[i]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -6,7 +6,7 @@ mod plan;
 
 use super::accesses::{Accesses, buffer_of};
 use crate::ir::{AttrValue, Buffer, DType, DTypeCode, ExprId, Id, Module, Name, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
 use plan::offsets;
 use rustc_hash::FxHashMap;
@@ -21,11 +21,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["tirx.merge_static_smem"],
     summary: "Makes one allocation of the shared memory of a kernel.",
-    doc: "The buffers of scope `shared.dyn` that a kernel allocates become parts of one buffer of bytes, `buf_dyn_shmem`, since a \
+    doc: explained(
+        "The buffers of scope `shared.dyn` that a kernel allocates become parts of one buffer of bytes, `buf_dyn_shmem`, since a \
 kernel gets only one piece of such memory when it is launched. Buffers that are not in use at the same time share a place: a \
 free one that is large enough, or several smaller ones together. With `tirx.merge_static_smem` those of scope `shared` are \
 merged, too. A kernel with one such buffer, or none, stays. Memory must be flat.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -37,7 +40,9 @@ class Module:
             B[tx] = X[tx + 1]
             X[tx] = A[tx] + B[tx]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -50,6 +55,7 @@ class Module:
             B[tx + 128] = X[tx + 1]
             X[tx] = A[tx] + B[tx + 128]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -4,7 +4,7 @@
 
 use super::prim_func;
 use crate::ir::{AttrNode, Block, DType, ExprId, Id, Module, PrimExpr, PrimId, Region, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::index_types::{Place, Policy, Types, is_int, with_bits};
 use crate::tir::rewrite_func;
@@ -20,10 +20,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "target_bits", default: "", doc: "How many bits indices may have: 32 or 16." }],
     config: &[],
     summary: "Makes the integers in indices narrower where they fit.",
-    doc: "The variable of a loop, a block or a thread becomes an integer of `target_bits` when each expression that it stands in \
+    doc: explained(
+        "The variable of a loop, a block or a thread becomes an integer of `target_bits` when each expression that it stands in \
 fits into that, by the ranges of all variables. So do numbers and conversions in indices, extents and shapes. Where operands \
 have two types then, the narrower one is converted, unless it can be narrower as an index. Parameters keep their types.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # tirx.NarrowDataType(target_bits=32)
 @I.ir_module
 class Module:
@@ -32,7 +35,9 @@ class Module:
         for i, j in T.grid(T.int64(16), T.int64(16)):
             B[i * T.int64(16) + j] = A[i * T.int64(16) + j]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -40,6 +45,7 @@ class Module:
         for i, j in T.grid(16, 16):
             B[i * 16 + j] = A[i * 16 + j]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

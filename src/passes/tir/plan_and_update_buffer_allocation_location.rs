@@ -4,7 +4,7 @@
 
 use super::{block_of, prim_func};
 use crate::ir::{Block, Buffer, ExprId, Id, Module, PrimParam, Region, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::access::block_reads_and_writes;
 use crate::tir::lca::buffer_access_lca;
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
@@ -20,11 +20,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Moves allocations to the innermost place that holds all uses.",
-    doc: "A buffer of a block is allocated where the innermost loop or block begins that holds everything that accesses it. In a \
+    doc: explained(
+        "A buffer of a block is allocated where the innermost loop or block begins that holds everything that accesses it. In a \
 loop that takes a block of its own, which says what the loop reads and writes. What a reduction adds up stays outside of the \
 loops of the reduction, and global memory directly inside of the outermost loop over `blockIdx` at most. Buffers that nothing \
 accesses go. A block must not have a `T.init()` any more: *LowerInitBlock* comes before.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -45,7 +48,9 @@ class Module:
                         T.writes(C[i, j])
                         C[i, j] = B[i, j] * T.float32(2.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -67,6 +72,7 @@ class Module:
                         T.writes(C[i, j])
                         C[i, j] = B[i, j] * T.float32(2.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

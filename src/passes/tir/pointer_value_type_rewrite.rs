@@ -7,7 +7,7 @@ mod uses;
 use super::{prim_func, with_func};
 use crate::ir::{Buffer, BufferLayout, DType, ExprId, Id, IdMap, Module, PrimExpr, PrimFunc, PrimId, PrimOp, sort};
 use crate::ir::{PrimParam, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, binary, math};
 use rustc_hash::FxHashMap;
@@ -23,11 +23,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes buffers of vectors of those that are only used in whole vectors.",
-    doc: "A buffer, or a pointer, whose accesses all read or write vectors of one length at multiples of that length becomes a \
+    doc: explained(
+        "A buffer, or a pointer, whose accesses all read or write vectors of one length at multiples of that length becomes a \
 buffer of such vectors with as many elements less, and its accesses lose their ramps: `A[T.Ramp(i * 4, 1, 4)]` is \
 `A[T.Div(i * 4, 4)]` then. Single elements that are read beside become a lane of a vector: `T.Shuffle([A[...]], [1])`. The \
 extent of the last axis must be a multiple of the length. Buffers that are accessed in several ways or types stay.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -35,7 +38,9 @@ class Module:
         for i in range(4):
             A[i * 4:i * 4 + 4] = B[T.Ramp(i * 4, 1, 4)]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -43,6 +48,7 @@ class Module:
         for i in range(4):
             A[T.Div(i * 4, 4)] = B[T.Div(i * 4, 4)]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

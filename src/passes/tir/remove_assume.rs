@@ -4,7 +4,7 @@
 
 use crate::ir::{ExprId, Module, PrimExpr, Stmt, StmtId};
 use crate::pass::spec::{Inner, Part};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
 /// TVM's `tirx.transform.RemoveAssume`.
@@ -17,9 +17,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Removes what is assumed, and what does nothing then.",
-    doc: "`T.assume(...)` tells passes what holds without being checked. When they have run, it goes, and RemoveNoOp takes away \
+    doc: explained(
+        "`T.assume(...)` tells passes what holds without being checked. When they have run, it goes, and RemoveNoOp takes away \
 the loops and branches that stood around it alone.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -28,13 +31,16 @@ class Module:
             T.assume(A[i] < 20)
         A[0] = 1
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(A: T.Buffer((16,), \"int32\")):
         A[0] = 1
 ",
+    ),
     run: Run::Sequential(parts),
 };
 

@@ -5,7 +5,7 @@
 
 use super::prim_func;
 use crate::ir::{Buffer, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::effect::{Effect, effect};
 use crate::tir::{Knowing, Known, Rewriting, StmtMutator, binary, descend_knowing, is_index, math, rewrite_func};
 
@@ -19,11 +19,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["tirx.RemoveNoOp"],
     summary: "Removes statements that do nothing.",
-    doc: "These do nothing: evaluating what has no effect, loops that never run or whose body does nothing, branches of \
+    doc: explained(
+        "These do nothing: evaluating what has no effect, loops that never run or whose body does nothing, branches of \
 which none does something, attributes around nothing, and stores of a value that is there already (`A[i] = A[i]`). A branch \
 of which only `else` does something is turned round. What had an effect in such a statement, such as a call in a condition, \
 stays by itself.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -36,7 +39,9 @@ class Module:
             else:
                 A[i] = T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -45,6 +50,7 @@ class Module:
             if not i < n:
                 A[i] = T.float32(1.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

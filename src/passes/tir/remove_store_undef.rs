@@ -5,7 +5,7 @@
 use super::prim_func;
 use crate::diag::Diagnostic;
 use crate::ir::{Id, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::effect::{Effect, effect};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 use rustc_hash::FxHashSet;
@@ -20,10 +20,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Removes stores of `T.undef()`.",
-    doc: "`T.undef()` is a value that may be anything, so a store of it, or of something computed from it, may as well not happen; \
+    doc: explained(
+        "`T.undef()` is a value that may be anything, so a store of it, or of something computed from it, may as well not happen; \
 variables that are bound to such values go too, and *RemoveNoOp* cleans up. An index must not depend on it, what it is used in \
 must have no effect, and none may be left.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -31,13 +34,16 @@ class Module:
         A[0] = 1
         A[1] = T.undef(dtype=\"int32\") + 1
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(A: T.Buffer((4,), \"int32\")):
         A[0] = 1
 ",
+    ),
     run: Run::Module(run),
 };
 

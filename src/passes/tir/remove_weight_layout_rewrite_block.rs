@@ -4,7 +4,7 @@
 
 use super::prim_func;
 use crate::ir::{AttrValue, Block, Buffer, ExprId, Id, Module, PrimExpr, PrimParam, Stmt, StmtId};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rebuild_func, rewrite_func};
 
 /// TVM's `s_tir.transform.RemoveWeightLayoutRewriteBlock`.
@@ -17,9 +17,12 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "skip_tensor_rewrite", default: "False", doc: "TVM takes it and does nothing with it any more." }],
     config: &[],
     summary: "Weights come in the layout that they are read in.",
-    doc: "A block with the annotation `meta_schedule.layout_rewrite_preproc` copies a parameter into another layout. It does nothing \
+    doc: explained(
+        "A block with the annotation `meta_schedule.layout_rewrite_preproc` copies a parameter into another layout. It does nothing \
 any more, and the function takes what it wrote in the place of the parameter: whoever calls it rewrites the weights once.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -36,7 +39,9 @@ class Module:
                     vi, vj = T.axis.remap(\"SS\", [i, j])
                     B[vi, vj] = R[vi, vj]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -54,6 +59,7 @@ class Module:
                     vi, vj = T.axis.remap(\"SS\", [i, j])
                     B[vi, vj] = R[vi, vj]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

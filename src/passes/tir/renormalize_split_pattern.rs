@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/renormalize_split_pattern.cc`.
 
 use crate::ir::{ExprId, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::DEEPEST;
 use crate::tir::{Rewriting, StmtMutator, binary, constant, rewrite_func};
 use rustc_hash::FxHashMap;
@@ -18,22 +18,28 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Writes quotients of indices as splitting loops makes them.",
-    doc: "Simplifying turns `x // 4 % 8` into `x % 32 // 4`; the pass turns it back, so that equal parts of an index look equal. \
+    doc: explained(
+        "Simplifying turns `x // 4 % 8` into `x % 32 // 4`; the pass turns it back, so that equal parts of an index look equal. \
 A common factor is taken out of quotients of sums, `x < 4` is asked as `x // 4 < 1`, and other comparisons become `<`.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(A: T.Buffer((8,), \"int32\"), x: T.int32):
         A[x % 32 // 4] = (x * 8 + 3) // 12
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(A: T.Buffer((8,), \"int32\"), x: T.int32):
         A[x // 4 % 8] = (x * 2 + 0) // 3
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

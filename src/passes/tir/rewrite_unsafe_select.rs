@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/rewrite_unsafe_select.cc`.
 
 use crate::ir::{DType, ExprId, Module, PrimExpr, PrimId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::effect::{Effect, effect_of_call};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
@@ -17,10 +17,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes branches of choices that must not evaluate both sides.",
-    doc: "`T.Select` evaluates all its operands. Where one of the sides loads from memory or calls something that may have an \
+    doc: explained(
+        "`T.Select` evaluates all its operands. Where one of the sides loads from memory or calls something that may have an \
 effect, so that evaluating it without being chosen may do harm, `T.if_then_else` takes its place. A choice inside of a side \
 counts as safe when its condition is, since it is guarded itself.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -28,7 +31,9 @@ class Module:
         for i in range(9):
             B[i] = T.Select(i < 8, A[i], T.float32(0.0))
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -36,6 +41,7 @@ class Module:
         for i in range(9):
             B[i] = T.if_then_else(i < 8, A[i], T.float32(0.0))
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -6,7 +6,7 @@ use crate::diag::Diagnostic;
 use crate::ir::Module;
 use crate::parse::trace::parse_trace;
 use crate::pass::trace::Stage;
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::schedule::{Refused, State, Tracer, changes};
 
 /// The schedule of a trace, as a pass.
@@ -19,15 +19,20 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param {
         name: "trace",
         default: "",
-        doc: "The instructions, as `sch.trace.as_python()` prints them: `b0 = sch.get_sblock(\"C\")` and so on, a line each.",
+        doc: explained(
+            "The instructions, as `sch.trace.as_python()` prints them: `b0 = sch.get_sblock(\"C\")` and so on, a line each.",
+        ),
     }],
     config: &[],
     summary: "Applies the instructions of a schedule.",
-    doc: "Each instruction that changes the program is a step of its own and one rewrite, so that the schedule can be stepped through. One that TVM \
+    doc: explained(
+        "Each instruction that changes the program is a step of its own and one rewrite, so that the schedule can be stepped through. One that TVM \
 refuses fails the pass, with TVM's reason and its line; in a schedule of TVM those before it stand.\n\n\
 `tensorize` takes the intrinsics that TVM registers, by their names, and those of the trace: two functions, `desc` and `impl`, under \
 `@T.prim_func` and `TensorIntrin.register(\"name\", desc, impl)` in front of the instructions.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # Schedule(trace=\"b0 = sch.get_sblock('B')\\ni, = sch.get_loops(b0)\\ni0, i1 = sch.split(i, [None, 4])\\nsch.vectorize(i1)\")
 @I.ir_module
 class Module:
@@ -41,7 +46,9 @@ class Module:
                 T.writes(B[vi])
                 B[vi] = A[vi] * T.float32(2.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -54,6 +61,7 @@ class Module:
                     T.writes(B[vi])
                     B[vi] = A[vi] * T.float32(2.0)
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -3,7 +3,7 @@
 //! Source: `src/tirx/transform/skip_assert.cc`.
 
 use crate::ir::{ExprId, Module, Stmt, StmtId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
 /// TVM's `tirx.transform.SkipAssert`.
@@ -16,8 +16,9 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Leaves assertions out.",
-    doc: "What an `assert` checks is taken for granted from then on: the statement goes, and nothing else changes.",
-    example_before: "\
+    doc: explained("What an `assert` checks is taken for granted from then on: the statement goes, and nothing else changes."),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -25,13 +26,16 @@ class Module:
         assert n < 8, (\"RuntimeError\", [\"n is too large\"])
         A[n] = T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
     def f(n: T.int32, A: T.Buffer((8,), \"float32\")):
         A[n] = T.float32(1.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -12,7 +12,7 @@ use crate::ir::{
     AttrNode, AttrValue, Buffer, DType, DTypeCode, ExprId, Id, Module, Name, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt, StmtId,
     Store, Symbol, Type, sort,
 };
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Copier, Rewriting, StmtMutator, rewrite_func};
 
 /// TVM's `tirx.transform.SplitHostDevice`.
@@ -25,13 +25,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Takes what runs on a device out of functions.",
-    doc: "In a function whose target names a host, what is bound to threads or stands in a `device_scope` becomes a function \
+    doc: explained("In a function whose target names a host, what is bound to threads or stands in a `device_scope` becomes a function \
 named `..._kernel` for the target without its host; so does in any function what a `target` attribute stands around. The \
 kernel gets the variables that it uses and pointers to the buffers, sorted by name.\n\n\
 In its place stands a launch, `T.call_ffi_kernel`, with how many threads there are along each axis and how much dynamic shared \
 memory is needed. A kernel for a CPU is called by `T.call_extern` instead and gives an error code that is checked; within one \
-target functions just call each other. Every function must have a target.",
-    example_before: "\
+target functions just call each other. Every function must have a target."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -40,8 +40,8 @@ class Module:
         with T.launch_thread(\"threadIdx.x\", 64) as tx:
             if tx < n:
                 A[tx] = T.float32(0.0)
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -56,7 +56,7 @@ class Module:
         with T.launch_thread(\"threadIdx.x\", 64) as tx:
             if tx < n:
                 A[tx] = T.float32(0.0)
-",
+"),
     run: Run::Module(run),
 };
 

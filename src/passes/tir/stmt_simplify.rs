@@ -4,7 +4,7 @@
 
 use super::prim_func;
 use crate::ir::{Buffer, DTypeCode, ExprId, Id, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Symbol};
-use crate::pass::{PassCx, PassError, PassSpec, Run};
+use crate::pass::{PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::extension;
 use crate::tir::effect::is_pure;
 use crate::tir::{Knowing, Known, Rewriting, StmtMutator, binary, descend_knowing, rewrite_func, substitute};
@@ -20,12 +20,15 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["tirx.StmtSimplify"],
     summary: "Simplifies expressions and branches with what loops and conditions say.",
-    doc: "Every expression becomes its simplest form, given the ranges of the loops around, the conditions that hold, and that \
+    doc: explained(
+        "Every expression becomes its simplest form, given the ranges of the loops around, the conditions that hold, and that \
 extents of parameters are not negative. A branch whose condition is decided goes, and so does a store of what stands at its \
 place already. Of blocks it knows nothing; `s_tir.StmtSimplify` does. Three settings let it try harder: \
 `transitively_prove_inequalities` (from `a < b` and `b < c` follows `a < c`), `convert_boolean_to_and_of_ors`, and \
 `apply_constraints_to_boolean_branches` (each side of `and` and `or` knows of the other).",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -35,7 +38,9 @@ class Module:
                 A[i * 4 + 1 - 1] = T.float32(0.0)
             A[i] = A[i + 0 * 3]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -43,6 +48,7 @@ class Module:
         for i in range(16):
             A[i * 4] = T.float32(0.0)
 ",
+    ),
     run: Run::PrimFunc(|cx, _, func, _| run(cx, func, false)),
 };
 
@@ -56,8 +62,11 @@ pub static BLOCKS: PassSpec = PassSpec {
     params: &[],
     config: &["tirx.StmtSimplify"],
     summary: "Simplifies expressions and branches with what loops, blocks and conditions say.",
-    doc: "*tirx.StmtSimplify* for programs that can be scheduled: the variables of a block are known to be in their ranges.",
-    example_before: "\
+    doc: explained(
+        "*tirx.StmtSimplify* for programs that can be scheduled: the variables of a block are known to be in their ranges.",
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -71,7 +80,9 @@ class Module:
                 if vi < 80:
                     A[vi] = T.float32(0.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -84,6 +95,7 @@ class Module:
                 T.writes(A[vi])
                 A[vi] = T.float32(0.0)
 ",
+    ),
     run: Run::PrimFunc(|cx, _, func, _| run(cx, func, true)),
 };
 

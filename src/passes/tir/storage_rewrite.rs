@@ -12,7 +12,7 @@ use super::prim_func;
 use super::storage_scope::Scope;
 use crate::ir::{AttrValue, Buffer, ExprId, For, ForKind, Id, Module, PrimExpr, PrimFunc, PrimId, PrimOp};
 use crate::ir::{PrimParam, Stmt, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, math, rewrite_func};
 use plan::{Options, Plan, bits};
 use rustc_hash::FxHashMap;
@@ -27,7 +27,8 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["tirx.merge_static_smem"],
     summary: "Lets buffers share memory that are not in use at the same time.",
-    doc: "Allocations come to the beginning of the function, or of the kernel or parallel loop that they are in, and those that \
+    doc: explained(
+        "Allocations come to the beginning of the function, or of the kernel or parallel loop that they are in, and those that \
 nobody uses go. Memory whose last use is over is used again by an allocation of flat memory of the same scope: first a free \
 piece that is large enough and at most 16 times as large, then a smaller one of the same element type, which grows. A \
 statement `B[i] = f(A[i])` after which `A` is not needed may write `B` into the place of `A`. A buffer in the memory of \
@@ -36,7 +37,9 @@ scope `local` and `warp` and single elements are not shared: compilers keep them
 Then allocations that are only used in whole vectors become allocations of vectors.\n\n\
 Memory must be flat: FlattenBuffer runs before, and VectorizeLoop. With `tirx.merge_static_smem` nothing is shared here, since \
 MergeSharedMemoryAllocations does that; on Vulkan and WebGPU only among elements of one type.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -50,7 +53,9 @@ class Module:
         for i in range(16):
             B[i] = D[i] + T.float32(2.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -64,6 +69,7 @@ class Module:
         for i in range(16):
             B[i] = C_1[i] + T.float32(2.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -8,7 +8,7 @@ use super::prim_func;
 use crate::diag::Diagnostic;
 use crate::ir::{AttrNode, DType, ExprId, Module, PrimExpr, Stmt, StmtId, Store};
 use crate::pass::spec::Param;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 use rustc_hash::FxHashSet;
 
@@ -22,11 +22,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "storage_scope", default: "", doc: "The memory: `\"shared\"`, `\"shared.dyn\"`, `\"warp\"`." }],
     config: &[],
     summary: "Inserts barriers between accesses to shared memory.",
-    doc: "Under launches of threads, `T.tvm_storage_sync` is put before a statement that reads what another thread may have written \
+    doc: explained(
+        "Under launches of threads, `T.tvm_storage_sync` is put before a statement that reads what another thread may have written \
 since the last barrier, or writes what another may still read, also one round of a loop later. Two accesses at the same index that \
 the innermost thread decides do not meet. All of `shared.dyn` counts as one buffer. A barrier inside of a condition would wait for \
 ever, so where one is needed there the pass fails.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 # s_tir.ThreadSync(\"shared\")
 @I.ir_module
 class Module:
@@ -37,7 +40,9 @@ class Module:
         S[tx] = A[tx]
         B[tx] = S[31 - tx]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -48,6 +53,7 @@ class Module:
         T.tvm_storage_sync(\"shared\")
         B[tx] = S[31 - tx]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -5,7 +5,7 @@
 
 use super::block_of;
 use crate::ir::{Buffer, DType, ExprId, Id, Module, PrimId, PrimOp, StmtId, Store};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,10 +20,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Lays matrices of tensor cores out as registers of threads.",
-    doc: "Buffers that blocks allocate in the scopes `m16n8k8.matrixA`, `matrixB` and `matrixC` become local ones in which each thread \
+    doc: explained(
+        "Buffers that blocks allocate in the scopes `m16n8k8.matrixA`, `matrixB` and `matrixC` become local ones in which each thread \
 has its own elements: small blocks of 32 by 8, 8 by 32 and 16 by 8, of which a thread holds 4 by 2, 1 by 8 and 2 by 2. Accesses to \
 `matrixC` go to their new places. The operands are reached by intrinsics alone; a load or a store of them is refused.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -35,7 +38,9 @@ class Module:
             for i, j in T.grid(16, 8):
                 D[i, j] = C[i, j]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -45,6 +50,7 @@ class Module:
         for i, j in T.grid(16, 8):
             D[i, j] = C[i // 16, j // 8, i % 16 // 8, j % 2]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/unify_thread_binding.cc`.
 
 use crate::ir::{AttrNode, AttrsId, ExprId, For, ForKind, Id, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Facts, Rewriting, StmtMutator, can_prove_equal, cast, rewrite_func};
 
 /// TVM's `s_tir.transform.UnifyThreadBinding`.
@@ -16,10 +16,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Gives all loops bound to one thread index one variable.",
-    doc: "A kernel is what stands inside of an outermost loop (or `T.launch_thread`) over threads. All its loops over the same \
+    doc: explained(
+        "A kernel is what stands inside of an outermost loop (or `T.launch_thread`) over threads. All its loops over the same \
 index, which must have the same extent, become one around the whole kernel; the variables of the others become its variable, \
 cast if they are of another type. Annotations of a loop that goes move to the loop that takes its place, or to a loop of one round.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -30,7 +33,9 @@ class Module:
             for j in T.thread_binding(8, thread=\"threadIdx.x\"):
                 B[bx, j] = A[bx, j]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -40,6 +45,7 @@ class Module:
                 A[blockIdx_x, threadIdx_x] = T.float32(0.0)
                 B[blockIdx_x, threadIdx_x] = A[blockIdx_x, threadIdx_x]
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

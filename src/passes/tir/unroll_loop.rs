@@ -3,7 +3,7 @@
 //! Source: `src/tirx/transform/unroll_loop.cc`.
 
 use crate::ir::{Buffer, ExprId, For, ForKind, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Facts, Rewriting, StmtMutator, binary, copy_stmt, rewrite_func, simplify, substitute_stmt};
 use rustc_hash::FxHashSet;
 
@@ -17,7 +17,8 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["tirx.UnrollLoop"],
     summary: "Writes the rounds of loops one behind the other.",
-    doc: "Loops that are marked as `T.unroll` become their rounds, in each of which the variable is a number; they must have a \
+    doc: explained(
+        "Loops that are marked as `T.unroll` become their rounds, in each of which the variable is a number; they must have a \
 known number of rounds. Others are unrolled without being asked to when the configuration lets them, all serial, with no \
 ordinary loop inside:\n\n\
 - `auto_max_step`: the most statements that may come of it, rounds times statements inside;\n\
@@ -26,7 +27,9 @@ ordinary loop inside:\n\n\
 - `explicit_unroll`: at 0 the loop stays and is only marked as `T.unroll`;\n\
 - `unroll_local_access`: loops whose variable is an index into memory of scope `local` or `warp` are unrolled.\n\n\
 The attributes `pragma_auto_unroll_max_step` and `pragma_unroll_explicit` set two of these for what they stand around, and go.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -35,7 +38,9 @@ class Module:
             for j in T.unroll(4):
                 B[i * 4 + j] = A[i * 4 + j] + T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -46,6 +51,7 @@ class Module:
             B[i * 4 + 2] = A[i * 4 + 2] + T.float32(1.0)
             B[i * 4 + 3] = A[i * 4 + 3] + T.float32(1.0)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

@@ -11,7 +11,7 @@ use super::{prim_func, targets};
 use crate::ir::{
     AttrNode, AttrValue, DType, ExprId, For, ForKind, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol,
 };
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, cast, math, rewrite_func, substitute_stmt};
 use body::Vectors;
 use rustc_hash::FxHashMap;
@@ -26,17 +26,20 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param {
         name: "enable_vectorize",
         default: "True",
-        doc: "Whether vectors are made; if not, the loops become serial.",
+        doc: explained("Whether vectors are made; if not, the loops become serial."),
     }],
     config: &["tirx.enable_buffer_level_predication"],
     summary: "Makes vectors of vectorized loops.",
-    doc: "In the body of a `T.vectorized` loop, which must begin at 0, the variable becomes `T.Ramp(0, 1, n)` and all that \
+    doc: explained(
+        "In the body of a `T.vectorized` loop, which must begin at 0, the variable becomes `T.Ramp(0, 1, n)` and all that \
 depends on it a vector; scalars beside vectors are repeated with `T.Broadcast`. A statement in which something cannot be a \
 vector, such as a branch that depends on the lane or a call of an unknown function, becomes a serial loop of its own, whose \
 variable ends in `.s`.\n\n\
 The number of rounds must be known, or be a multiple of `T.vscale()` on a machine whose vectors may have any length. There, \
 and with `tirx.enable_buffer_level_predication`, a branch on `i < n` becomes loads and stores with a mask.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -45,7 +48,9 @@ class Module:
             for j in T.vectorized(4):
                 B[i * 4 + j] = A[i * 4 + j] + T.float32(1.0)
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -53,6 +58,7 @@ class Module:
         for i in range(4):
             B[i * 4:i * 4 + 4] = A[T.Ramp(i * 4, 1, 4)] + T.Broadcast(T.float32(1.0), 4)
 ",
+    ),
     run: Run::PrimFunc(run),
 };
 

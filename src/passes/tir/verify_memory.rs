@@ -5,7 +5,7 @@
 use super::prim_func;
 use crate::diag::Diagnostic;
 use crate::ir::{AttrNode, Buffer, Id, Module, PrimExpr, PrimFunc, PrimParam, Stmt, StmtId, Store, Symbol};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::FxHashMap;
 
 /// TVM's `tirx.transform.VerifyMemory`.
@@ -18,10 +18,10 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Refuses programs in which the host touches memory of a GPU.",
-    doc: "In a function for a GPU every access to a parameter must stand inside of a binding of threads; otherwise no loop was \
+    doc: explained("In a function for a GPU every access to a parameter must stand inside of a binding of threads; otherwise no loop was \
 bound, and the host would read or write memory of the device. Functions without target, for other devices, and those that are \
-packed or kernels already are not looked at. Nothing is changed.",
-    example_before: "\
+packed or kernels already are not looked at. Nothing is changed."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -29,8 +29,8 @@ class Module:
         T.func_attr({\"target\": T.target({\"arch\": \"sm_80\", \"keys\": [\"cuda\", \"gpu\"], \"kind\": \"cuda\", \"max_num_threads\": 1024, \"tag\": \"\", \"thread_warp_size\": 32})})
         with T.launch_thread(\"threadIdx.x\", 64) as tx:
             A[tx] = T.float32(0.0)
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -38,7 +38,7 @@ class Module:
         T.func_attr({\"target\": T.target({\"arch\": \"sm_80\", \"keys\": [\"cuda\", \"gpu\"], \"kind\": \"cuda\", \"max_num_threads\": 1024, \"tag\": \"\", \"thread_warp_size\": 32})})
         with T.launch_thread(\"threadIdx.x\", 64) as tx:
             A[tx] = T.float32(0.0)
-",
+"),
     run: Run::Module(run),
 };
 

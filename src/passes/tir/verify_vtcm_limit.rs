@@ -6,7 +6,7 @@ use super::{prim_func, targets};
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, Module, Stmt, StmtId, Store};
 use crate::pass::spec::Param;
-use crate::pass::{Args, Literal, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, PassCx, PassError, PassSpec, Run, explained};
 
 /// TVM's `s_tir.transform.VerifyVTCMLimit`.
 pub static SPEC: PassSpec = PassSpec {
@@ -18,10 +18,13 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "default_target", default: "None", doc: "The target of functions that say none." }],
     config: &["tirx.vtcm_capacity"],
     summary: "Fails when more tightly coupled memory is allocated than there is.",
-    doc: "Adds up what is allocated of `global.vtcm` at a time, and compares the most with the `vtcm-capacity` of a Hexagon target, or \
+    doc: explained(
+        "Adds up what is allocated of `global.vtcm` at a time, and compares the most with the `vtcm-capacity` of a Hexagon target, or \
 with the key `tirx.vtcm_capacity`. Without a limit, or in a function without a target, nothing is looked at. The program stays as \
 it is.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -29,7 +32,9 @@ class Module:
         B = T.alloc_buffer((16,), scope=\"global.vtcm\")
         B[0] = A[0]
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -37,6 +42,7 @@ class Module:
         B = T.alloc_buffer((16,), scope=\"global.vtcm\")
         B[0] = A[0]
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -106,17 +106,22 @@ export default function EditPass(props: {
             </For>
           </ul>
         </Show>
-        <Show when={doc()?.doc}>
+        <Show when={doc()?.explanation === null}>
+          <p class="quiet">
+            The explanation of this pass could not be loaded; the next visit tries it again.
+          </p>
+        </Show>
+        <Show when={doc()?.explanation?.doc}>
           <details>
             <summary>What it does</summary>
             <div class="doc">
-              <Prose text={doc()?.doc ?? ""} />
+              <Prose text={doc()?.explanation?.doc ?? ""} />
             </div>
-            <Show when={doc()?.exampleBefore}>
+            <Show when={doc()?.explanation?.exampleBefore}>
               <p class="quiet">Before</p>
-              <pre tabIndex={0}>{doc()?.exampleBefore}</pre>
+              <pre tabIndex={0}>{doc()?.explanation?.exampleBefore}</pre>
               <p class="quiet">After</p>
-              <pre tabIndex={0}>{doc()?.exampleAfter}</pre>
+              <pre tabIndex={0}>{doc()?.explanation?.exampleAfter}</pre>
             </Show>
           </details>
         </Show>

@@ -11,7 +11,7 @@ use crate::ir::rewrite::Visit;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
 use crate::ops;
 use crate::ops::relax::layout::{Infer, Inferred, ValueLayout};
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use rewrite::{is_nested_tensor, starts};
 use rustc_hash::FxHashMap;
 
@@ -26,21 +26,21 @@ pub static SPEC: PassSpec = PassSpec {
         Param {
             name: "desired_layouts",
             default: "",
-            doc: "For each operator the layouts of data, weight and, if another one, output: {\"relax.nn.conv2d\": [\"NHWC\", \"OHWI\"]}.",
+            doc: explained("For each operator the layouts of data, weight and, if another one, output: {\"relax.nn.conv2d\": [\"NHWC\", \"OHWI\"]}."),
         },
         Param {
             name: "layout_cb",
             default: "None",
-            doc: "A function of Python that chooses layouts for each call; it cannot be given here.",
+            doc: explained("A function of Python that chooses layouts for each call; it cannot be given here."),
         },
     ],
     config: &[],
     summary: "Converts convolutions to other layouts, and what is between them.",
-    doc: "In dataflow blocks, every operator named in `desired_layouts` gets its operands in these layouts, by `R.permute_dims` or, \
+    doc: explained("In dataflow blocks, every operator named in `desired_layouts` gets its operands in these layouts, by `R.permute_dims` or, \
 where axes are split, `R.layout_transform`. What comes behind follows: each operator says which layouts it takes and what changes in its \
 attributes. Operators that do not say get what they had, and so does what leaves the block.\n\n\
-Known divergence: layouts that a function chooses for each call (`layout_cb`) are not taken.",
-    example_before: "\
+Known divergence: layouts that a function chooses for each call (`layout_cb`) are not taken."),
+    example_before: explained("\
 # ConvertLayout(desired_layouts={\"relax.nn.conv2d\": [\"NHWC\", \"OHWI\"]})
 @I.ir_module
 class Module:
@@ -51,8 +51,8 @@ class Module:
             z = R.nn.relu(y)
             R.output(z)
         return z
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -65,7 +65,7 @@ class Module:
             z: R.Tensor((2, 4, 6, 6), dtype=\"float32\") = R.permute_dims(lv2, axes=[0, 3, 1, 2])
             R.output(z)
         return z
-",
+"),
     run: Run::Function(run),
 };
 

@@ -12,7 +12,7 @@ use super::support::with_attrs;
 use crate::build::{BlockBuilder, Mutation, copy_with_new_vars, rewrite_function};
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, Binding, DTypeCode, Expr, ExprId, Extents, Function, Id, Module, Name, Store, VarId};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use backward::Backward;
 use checkpoint::{Checkpoints, Collect};
 use rustc_hash::FxHashMap;
@@ -31,13 +31,13 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Adds a function that gives a result and its gradients.",
-    doc: "Beside `main` stands `main_adjoint` then, which gives what `main` gives and the gradients of the target, a float scalar, with \
+    doc: explained("Beside `main` stands `main_adjoint` then, which gives what `main` gives and the gradients of the target, a float scalar, with \
 respect to all parameters. The body has to be one dataflow block. From its last binding to its first, every operator says what it adds to the \
 gradients of its arguments. Values between `R.grad.start_checkpoint` and `R.grad.end_checkpoint` are computed again in the backward \
 part instead of being kept. At the end, what is not used is removed and transposed products are simplified.\n\n\
 Known divergence: gradients are taken with respect to all parameters; `R.call_tir_with_grad`, whose gradient is a function of \
-Python, is an error.",
-    example_before: "\
+Python, is an error."),
+    example_before: explained("\
 # Gradient(\"main\")
 @I.ir_module
 class Module:
@@ -47,8 +47,8 @@ class Module:
             gv: R.Tensor((), dtype=\"float32\") = R.sum(x, axis=None, keepdims=False)
             R.output(gv)
         return gv
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -67,7 +67,7 @@ class Module:
             x_adjoint_out: R.Tensor((3,), dtype=\"float32\") = x_adjoint
             R.output(gv, x_adjoint_out)
         return (gv, (x_adjoint_out,))
-",
+"),
     run: Run::Module(run),
 };
 

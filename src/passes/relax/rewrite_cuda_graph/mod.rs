@@ -14,7 +14,7 @@ use crate::infer::relax::types;
 use crate::ir::rewrite::Visit;
 use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Binding, Dim, Expr, ExprId, Extents, Function, Id, Module, Store, Symbol, Type, TypeId, VarId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use plan::{Plan, Region, plan};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -28,12 +28,14 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &["relax.backend.use_cuda_graph"],
     summary: "Moves runs of kernels into functions that are captured as CUDA graphs.",
-    doc: "Does nothing unless `relax.backend.use_cuda_graph` is set. Then, behind *StaticPlanBlockMemory*: all \
+    doc: explained(
+        "Does nothing unless `relax.backend.use_cuda_graph` is set. Then, behind *StaticPlanBlockMemory*: all \
 `R.memory.alloc_storage` of known size, except those that results lie in, move into a function `cuda_graph_alloc`, which \
 the runtime calls once (`vm.builtin.cuda_graph.get_cached_alloc`). Each run of kernel calls that depends on such storage and \
 on weights alone moves into a function `..._cuda_graph_capture`: the runtime runs it the first time and launches what it has \
 captured from then on (`vm.builtin.cuda_graph.run_or_capture`). Symbols of extents are captured if weights define them or \
 the attribute `relax.rewrite_cuda_graph.capture_symbolic_vars` names them.",
+    ),
     example_before: "",
     example_after: "",
     run: Run::Module(run),

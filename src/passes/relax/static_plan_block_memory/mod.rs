@@ -10,7 +10,7 @@ use super::calls::{args, call, call_typed, dtype, extents, int, op_name, shape, 
 use crate::build::{BlockBuilder, BlockMutator, Mutation, run as rewrite};
 use crate::ir::rewrite::Visit;
 use crate::ir::{Attrs, DType, Dim, Expr, ExprId, Function, Module, PrimOp, Store, TypeId};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir;
 use bound::Bounds;
 use plan::Plan;
@@ -26,7 +26,8 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Plans memory, so that tensors share it that are not needed at the same time.",
-    doc: "Within a block of bindings, a tensor made by `R.builtin.alloc_tensor` gets a place in memory that an earlier one does \
+    doc: explained(
+        "Within a block of bindings, a tensor made by `R.builtin.alloc_tensor` gets a place in memory that an earlier one does \
 not need any more, when their element types are equal and one is at most 16 times as large. Left alone are tensors that a \
 function gives, that another block uses, or that anything but a tensor program or a packed function gets. Extents that are \
 variables count as their largest values when the function says those: `R.func_attr({\"tir_var_upper_bound\": {\"n\": 1024}})`, \
@@ -34,7 +35,9 @@ variables count as their largest values when the function says those: `R.func_at
 extents get memory for their largest shape too.\n\n\
 Known divergence: the sizes of textures of OpenCL are not computed; upper bounds of extents with products of bounded \
 variables beside unbounded ones are not found.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -55,7 +58,9 @@ class Module:
         cls.exp(c, d)
         return d
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -78,6 +83,7 @@ class Module:
         cls.exp(c, d)
         return d
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -14,7 +14,7 @@ use crate::ir::{AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Extents, 
 use crate::ops;
 use crate::ops::MixedPrecision;
 use crate::ops::build::with_attrs;
-use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use cast::{all_castable, cast};
 use wanted::{DTypes, Wanted, dtypes};
 
@@ -31,12 +31,12 @@ pub static SPEC: PassSpec = PassSpec {
     ],
     config: &[],
     summary: "Lets matmul and convolutions compute in half precision.",
-    doc: "In dataflow blocks, products and convolutions always get operands in half precision; most operators follow their \
+    doc: explained("In dataflow blocks, products and convolutions always get operands in half precision; most operators follow their \
 operands, which may be constants in its range; the others get back what they had. What is used by the first kind alone is kept in \
 half precision. What leaves a block has the type that it had. `out_dtype` is the type of sums, whose result is cast after.\n\n\
 Known divergence: TVM fails on operators that take something other than tensors and come behind a cast; here their tensors are \
-cast back.",
-    example_before: "\
+cast back."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -45,8 +45,8 @@ class Module:
             y: R.Tensor((2, 4), dtype=\"float32\") = R.matmul(x, w, out_dtype=\"float32\")
             R.output(y)
         return y
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -57,7 +57,7 @@ class Module:
             y: R.Tensor((2, 4), dtype=\"float32\") = R.matmul(lv, lv1, out_dtype=\"float32\")
             R.output(y)
         return y
-",
+"),
     run: Run::Function(run),
 };
 

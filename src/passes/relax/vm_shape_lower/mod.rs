@@ -12,7 +12,7 @@ use crate::ir::{
     Binding, Buffer, DType, Dim, Expr, ExprId, Extents, Function, Id, Module, Name, PrimExpr, PrimFunc, PrimId, PrimParam, Stmt,
     Store, TensorInfo, Type, TypeId, VarId,
 };
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::{print, tir};
 use check::{Context, Mode, Todo};
 use rustc_hash::FxHashMap;
@@ -28,20 +28,20 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "emit_err_ctx", default: "True", doc: "Whether checks know what to say when they fail." }],
     config: &[],
     summary: "Computes symbolic shapes at run time, in a heap of numbers.",
-    doc: "Every extent that is no number gets a place in a heap of the function. At its beginning the parameters are checked, \
+    doc: explained("Every extent that is no number gets a place in a heap of the function. At its beginning the parameters are checked, \
 and extents that are variables are read from them into the heap; arithmetic over them is computed by functions of TIR \
 (`shape_func`). Shapes that are values are made from the heap, a `match_cast` is checked, and so is the result. Inner functions \
 are an error: `LambdaLift` comes before. A scalar that is computed and is no extent, such as `m + 1` where only `m` is, stays as \
-it is written: TVM puts the call that reads `m` inside of the sum, which none of its own passes or code generators takes.",
-    example_before: "\
+it is written: TVM puts the call that reads `m` inside of the sum, which none of its own passes or code generators takes."),
+    example_before: explained("\
 @I.ir_module
 class Module:
     @R.function
     def main(x: R.Tensor((2, 3), dtype=\"float32\")) -> R.Tensor((2, 3), dtype=\"float32\"):
         R.func_attr({\"relax.force_pure\": True})
         return x
-",
-    example_after: "\
+"),
+    example_after: explained("\
 @I.ir_module
 class Module:
     @R.function
@@ -51,7 +51,7 @@ class Module:
         R.call_packed(\"vm.builtin.check_tensor_info\", x, 2, R.dtype(\"float32\"), R.str(\"ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((2, 3), dtype=\\\"float32\\\")) \"), ty_args=(R.Tuple,))
         R.call_packed(\"vm.builtin.match_shape\", x, shape_heap, 2, 0, 2, 0, 3, R.str(\"ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((2, 3), dtype=\\\"float32\\\")) \"), ty_args=(R.Tuple,))
         return x
-",
+"),
     run: Run::Module(run),
 };
 

@@ -14,7 +14,7 @@ use super::support::layout::{Layouts, Site, relayout};
 use super::support::target::{Rules, TARGET_DOC, Target};
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Module, Store};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 
 /// Packs channels of convolutions and rows of dense weights as kernels of the target read them.
 pub static SPEC: PassSpec = PassSpec {
@@ -26,21 +26,26 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param { name: "target", default: "\"\"", doc: TARGET_DOC }],
     config: &[],
     summary: "Packs channels as the kernels of a target read them, and what is between them.",
-    doc: "For `llvm` on x86, `nn.conv2d` in `NCHW` becomes `nn.contrib_conv2d_NCHWc`, which reads blocks of channels, and \
+    doc: explained(
+        "For `llvm` on x86, `nn.conv2d` in `NCHW` becomes `nn.contrib_conv2d_NCHWc`, which reads blocks of channels, and \
 `nn.dense` becomes `nn.contrib_dense_pack` over blocks of rows. Depthwise convolutions become \
 `nn.contrib_depthwise_conv2d_NCHWc`; grouped ones, other layouts, and depthwise ones that are dilated stay. What follows goes \
 along, and `layout_transform` stands where layouts differ; over weights, FoldConstant computes it.\n\n\
 The sizes of blocks are those that TVM takes without records of tuning (`_fallback_schedule`): as many output channels as a \
 vector register has lanes of 32 bits (4; 8 with AVX2; 16 with AVX-512), or the next smaller number that divides them, and at most \
 as many input channels. Rows of a dense weight come in twice as many. Without a target nothing changes.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 // AlterOpLayout(target=\"llvm -mcpu=core-avx2\")
 def @main(%x: Tensor[(1, 16, 8, 8), float32], %w: Tensor[(32, 16, 3, 3), float32]) -> Tensor[(1, 32, 6, 6), float32] {
   %0 = nn.conv2d(%x, %w, padding=[0, 0, 0, 0], channels=32, kernel_size=[3, 3]);
   nn.relu(%0)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(1, 16, 8, 8), float32], %w: Tensor[(32, 16, 3, 3), float32]) -> Tensor[(1, 32, 6, 6), float32] {
   %0 = layout_transform(%x, src_layout=\"NCHW\", dst_layout=\"NCHW8c\");
   %1 = layout_transform(%w, src_layout=\"OIHW\", dst_layout=\"OIHW8i8o\");
@@ -50,6 +55,7 @@ kernel_layout=\"OIHW8i8o\", out_layout=\"NCHW8c\");
   layout_transform(%3, src_layout=\"NCHW8c\", dst_layout=\"NCHW\")
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

@@ -13,7 +13,7 @@ use super::support::layout::{Layouts, Site, relayout};
 use crate::ir::{ExprId, Module, Store};
 use crate::ops::build::call_attrs;
 use crate::pass::spec::Literal;
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 
 /// Converts operators to the desired layouts and inserts `layout_transform` between layouts.
 pub static SPEC: PassSpec = PassSpec {
@@ -25,22 +25,27 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[Param {
         name: "desired_layouts",
         default: "",
-        doc: "For each operator the layouts of data and weight: {\"nn.conv2d\": [\"NHWC\", \"default\"]}.",
+        doc: explained("For each operator the layouts of data and weight: {\"nn.conv2d\": [\"NHWC\", \"default\"]}."),
     }],
     config: &[],
     summary: "Converts convolutions to other layouts, and what is between them.",
-    doc: "Every operator named in `desired_layouts` gets its data and weight in these layouts; `\"default\"` is the usual \
+    doc: explained(
+        "Every operator named in `desired_layouts` gets its data and weight in these layouts; `\"default\"` is the usual \
 layout of weights for that of the data. What follows goes along: each operator says which layouts it takes when its \
 arguments have changed, and how its attributes change. `layout_transform` stands where layouts differ, at weights, \
 before operators that cannot go along, and at the result.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 // ConvertLayout(desired_layouts={\"nn.conv2d\": [\"NHWC\", \"default\"]})
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32]) -> Tensor[(1, 6, 6, 6), float32] {
   %0 = nn.conv2d(%x, %w, padding=[0, 0, 0, 0], channels=6, kernel_size=[3, 3]);
   nn.relu(%0)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32]) -> Tensor[(1, 6, 6, 6), float32] {
   %0 = layout_transform(%x, src_layout=\"NCHW\", dst_layout=\"NHWC\");
   %1 = layout_transform(%w, src_layout=\"OIHW\", dst_layout=\"HWIO\");
@@ -49,6 +54,7 @@ def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32]) 
   layout_transform(%3, src_layout=\"NHWC\", dst_layout=\"NCHW\")
 }
 ",
+    ),
     run: Run::Function(run),
 };
 

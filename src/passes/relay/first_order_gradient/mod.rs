@@ -19,7 +19,7 @@ use crate::diag::Diagnostic;
 use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{AttrValue, Dim, Expr, ExprId, Function, Module, Store, Type, TypeId, VarId};
 use crate::ops::build::{self, args, call_with, op_name};
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use call::Call;
 use rules::rule;
 use rustc_hash::FxHashMap;
@@ -34,16 +34,21 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Makes functions give the gradients of their results as well.",
-    doc: "A function becomes one that gives its result and, beside it, a tuple with the gradient of the result for each \
+    doc: explained(
+        "A function becomes one that gives its result and, beside it, a tuple with the gradient of the result for each \
 parameter (of the sum of its elements). Every operator on the way needs a gradient; `let`, `if` and calls of functions of \
 the module are not taken; a function literal that is called is taken for its body.\n\n\
 *DeadCodeElimination* and *ToGraphNormalForm* tidy up what comes out.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   exp(%x)
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: Tensor[(4), float32]) -> (Tensor[(4), float32], (Tensor[(4), float32],)) {
   let %x_0 = %x;
   let %x_1 = zeros_like(%x_0);
@@ -59,6 +64,7 @@ def @main(%x: Tensor[(4), float32]) -> (Tensor[(4), float32], (Tensor[(4), float
   (%x_2, %3)
 }
 ",
+    ),
     run: Run::Module(run),
 };
 

@@ -36,7 +36,7 @@ mod value;
 
 use super::support::feature::holds_no_graph;
 use crate::ir::Module;
-use crate::pass::{Args, PassCx, PassError, PassSpec, Run};
+use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use machine::Evaluator;
 
 /// Evaluates each function with unknown parameters and replaces it by the rest.
@@ -49,19 +49,24 @@ pub static SPEC: PassSpec = PassSpec {
     params: &[],
     config: &[],
     summary: "Runs what is known of the program before it runs.",
-    doc: "Functions, data types, references and branches are evaluated as far as they depend on nothing unknown: calls of known \
+    doc: explained(
+        "Functions, data types, references and branches are evaluated as far as they depend on nothing unknown: calls of known \
 functions are expanded, operators on constants are run, a `match` or `if` on a known value becomes the arm that it takes, and \
 a reference that was written before is not read. What remains is bound by `let`, in order; a recursive function is expanded for \
 as long as an argument shrinks.\n\n\
 The program may share nothing but names and constants: run *ToANormalForm* first. Much of the result is not used; \
 *DeadCodeElimination* after *InferType* tidies up.",
-    example_before: "\
+    ),
+    example_before: explained(
+        "\
 def @main(%x: float32) -> float32 {
   let %twice = fn (%f: fn (float32) -> float32) -> float32 { %f(%f(%x)) };
   %twice(fn (%y: float32) -> float32 { multiply(%y, %y) })
 }
 ",
-    example_after: "\
+    ),
+    example_after: explained(
+        "\
 def @main(%x: float32) -> float32 {
   let %twice: fn (fn (float32) -> float32) -> float32 = fn (%f: fn (float32) -> float32) -> float32 {
     let %x_0 = %f(%x);
@@ -77,6 +82,7 @@ def @main(%x: float32) -> float32 {
   %x_5
 }
 ",
+    ),
     run: Run::Module(run),
 };
 
