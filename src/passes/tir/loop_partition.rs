@@ -3,13 +3,15 @@
 //! Source: `src/s_tir/transform/loop_partition.cc`.
 
 mod find;
+mod unmark;
 
 use crate::ir::{AttrNode, DType, ExprId, For, ForKind, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::{Analyzer, Domains, IntSet};
 use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, rewrite_body, substitute_stmt};
-use find::{Finder, HINT, Selector, common, interval};
+use find::{Finder, Selector, common, interval};
 use rustc_hash::FxHashSet;
+use unmark::Unmark;
 
 /// TVM's `s_tir.transform.LoopPartition`.
 pub static SPEC: PassSpec = PassSpec {
@@ -352,29 +354,6 @@ impl StmtMutator for InThreads<'_> {
         }
         self.innermost = false;
         Some(new)
-    }
-}
-
-/// Takes marks and hints away.
-struct Unmark;
-
-impl StmtMutator for Unmark {
-    fn rule(&self) -> &'static str {
-        ""
-    }
-
-    fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
-        match *cx.store.stmt(id) {
-            Stmt::Attr { key, body, .. } if cx.store.str(key) == HINT => Some(cx.visit(self, body)),
-            _ => None,
-        }
-    }
-
-    fn prim(&mut self, cx: &mut Rewriting<'_>, _: PrimId, post: PrimId) -> PrimId {
-        match cx.store.prim_of_id(post) {
-            PrimExpr::Call { op, args, .. } if matches!(cx.store.str(*op), "likely" | "ignore_loop_partition") => args[0],
-            _ => post,
-        }
     }
 }
 
