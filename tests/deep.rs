@@ -49,7 +49,7 @@ const TIR_HEAD: &str = "from tvm.script import ir as I\nfrom tvm.script import t
     @T.prim_func\n    def main(A: T.Buffer((2,), \"float32\"), B: T.Buffer((2,), \"float32\")):\n";
 
 /// Passes that look for a function `main` of Relax.
-const WANT_A_FUNCTION_OF_RELAX: &[&str] = &["MergeCompositeFunctions", "Gradient", "SplitLayoutRewritePreproc"];
+const WANT_A_FUNCTION_OF_RELAX: &[&str] = &["MergeCompositeFunctions", "SplitLayoutRewritePreproc"];
 
 /// Returns the passes over a program of a dialect that need no arguments.
 fn passes_of(dialect: Dialect) -> impl Iterator<Item = &'static PassSpec> {
@@ -126,7 +126,7 @@ fn bindings_of_relax_in_a_dataflow_block() {
     let tail = format!("            gv = R.negative(lv{})\n            R.output(gv)\n        return gv\n", DEPTH - 1);
     let source = chain(&head, |i| format!("            lv{i} = R.negative(lv{})", i - 1), &tail);
     // Calls with effects have no place in the block; calls are not lowered yet; nothing scalar is returned.
-    through_everything(source, &["LazySetOutput", "KillAfterLastUse", "VMShapeLower", "Gradient"]);
+    through_everything(source, &["LazySetOutput", "KillAfterLastUse", "VMShapeLower"]);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn bindings_of_relax_outside_of_dataflow_blocks() {
     let head = format!("{RELAX_HEAD}        gv0 = R.negative(x)\n");
     let tail = format!("        return gv{}\n", DEPTH - 1);
     let source = chain(&head, |i| format!("        gv{i} = R.negative(gv{})", i - 1), &tail);
-    through_everything(source, &["KillAfterLastUse", "VMShapeLower", "Gradient"]);
+    through_everything(source, &["KillAfterLastUse", "VMShapeLower"]);
 }
 
 #[test]

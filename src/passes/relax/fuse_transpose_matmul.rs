@@ -24,7 +24,8 @@ pub static SPEC: PassSpec = PassSpec {
     doc: explained("A `matmul` whose second operand is a `permute_dims` that swaps the last two axes becomes a call of a tensor program, \
 `NT_matmul`, which reads that operand as it was before. The two calls stand in a function of their own first, as \
 `FuseOpsByPattern` makes them; it stays, and nothing calls it. `LegalizeOps` and passes that give products to libraries come \
-behind and before."),
+behind and before. Where nothing uses the product but something else the transposed matrix, TVM puts the product in the place of \
+that; here its result has the type of the matrix, which is as wrong."),
     example_before: explained("\
 @I.ir_module
 class Module:
