@@ -54,7 +54,10 @@ pub fn engine(goal: Goal) -> Result {
         write(&second, b"\0asm\x01\0\0\0")?;
     }
     let bytes = publish(&bound)?;
-    explanations()?;
+    // While somebody edits passes, the texts of the start will do: they cost a native build.
+    if goal == Goal::Release || !root().join("www/pkg/docs.json").exists() {
+        explanations()?;
+    }
     let seconds = start.elapsed().as_secs_f32();
     println!("engine: {} and {} KB of WebAssembly in www/pkg, {seconds:.1} s", bytes[0] / 1000, bytes[1] / 1000);
     Ok(())
