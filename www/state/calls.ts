@@ -87,7 +87,7 @@ export function ownPass({ name, kind, optLevel, required, doc }: UserPass): Pass
 
 /** Returns the text of a new row for this pass: its name, or the call of its example if the pass requires arguments. */
 export function freshCall(pass: PassDoc): string {
-  const example = pass.explanation?.exampleBefore.match(/^\/\/ (.+)/)?.[1];
+  const example = pass.explanation?.exampleBefore.match(/^(?:\/\/|#) (.+)/)?.[1];
   return example?.startsWith(`${pass.name}(`) ? example : pass.name;
 }
 

@@ -2,6 +2,7 @@
  * Joins the store, the engines and the browser: runs the document, pulls the shown texts, keeps the work, opens links.
  * The panels dispatch actions and read signals; they never talk to an engine themselves.
  */
+import { keyOf } from "../engine/explanations";
 import type { Catalogue, Place } from "../engine/protocol";
 import { firstExample } from "../examples";
 import { createAddress, type Surroundings } from "./address";
@@ -206,7 +207,7 @@ export function createController(environment: Environment) {
     const texts = await environment.explanations().catch(() => null);
     const passes = catalogue.passes.map((pass) => ({
       ...pass,
-      explanation: texts === null ? null : texts[pass.name],
+      explanation: texts === null ? null : texts[keyOf(pass)],
     }));
     dispatch({ type: "catalogue", catalogue: { ...catalogue, passes } });
   }
