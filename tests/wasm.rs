@@ -76,6 +76,10 @@ fn the_catalogue_lists_what_the_page_offers() {
         assert!(get(&catalogue, list).is_instance_of::<Object>(), "{list}");
         assert!(get(&catalogue, &format!("{list}.length")).as_f64() > Some(5.0), "{list}");
     }
+    // The engine of the page has no examples, but the calls above them.
+    let of = |index: usize| get(&catalogue, &format!("passes.{index}.call")).as_string().expect("a call");
+    let layout = (0..).map(of).find(|call| call.starts_with("ConvertLayout")).expect("it is listed");
+    assert!(layout.starts_with("ConvertLayout({"), "{layout}");
 }
 
 #[wasm_bindgen_test]

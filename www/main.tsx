@@ -1,6 +1,5 @@
 /** Starts the page: the worker first, because it has most to load; then the state of the last visit; then the panels. */
 import { render } from "solid-js/web";
-import { explanations } from "./engine/explanations";
 import { Later } from "./engine/later";
 import { App } from "./panels/App";
 import { AppContext } from "./panels/context";
@@ -40,7 +39,6 @@ const start = () => {
     spawn: () => new Worker(new URL("./engine/worker.ts", import.meta.url), { type: "module" }),
     spawnSandbox: (script) =>
       new Later(() => import("./sandbox/host").then(({ sandboxOf }) => sandboxOf(script))),
-    explanations,
     keeper: new Keeper(storage),
     works,
     watchdog: WATCHDOG * 1000,

@@ -48,11 +48,23 @@ impl Param {
     }
 }
 
-/// Returns a text of the explanation of a pass, which is empty in the engine of the page: there it would be a tenth of a
-/// pass's weight, and is needed only by those who open it. `cargo xtask build` writes all of them to `www/pkg/docs.json`,
-/// from where the page loads them.
+/// Returns a text of the explanation of a pass. In the engine of the page only the call above an example is left of it: the
+/// rest would be a tenth of a pass's weight, and is needed only by those who open it. `cargo xtask build` writes all of them
+/// to `www/pkg/docs.json`, from where the page loads them.
 pub const fn explained(text: &'static str) -> &'static str {
-    if cfg!(all(target_arch = "wasm32", not(test))) { "" } else { text }
+    if cfg!(all(target_arch = "wasm32", not(test))) { comment_above(text) } else { text }
+}
+
+/// Returns the comment in the first line of an example; empty where there is none.
+const fn comment_above(text: &'static str) -> &'static str {
+    if !matches!(text.as_bytes(), [b'#', b' ', ..] | [b'/', b'/', b' ', ..]) {
+        return "";
+    }
+    let mut end = 0;
+    while end < text.len() && text.as_bytes()[end] != b'\n' {
+        end += 1;
+    }
+    text.split_at(end).0
 }
 
 /// The arguments of a pass call: every parameter of its spec, in order, defaults filled in.
@@ -212,6 +224,13 @@ pub struct PassSpec {
 }
 
 impl PassSpec {
+    /// Returns the call that a new row of a list begins with: that of the example if the pass requires arguments, else its
+    /// name.
+    pub fn example_call(&self) -> &'static str {
+        let call = comment_above(self.example_before).trim_start_matches(['#', '/', ' ']);
+        if call.strip_prefix(self.name).is_some_and(|rest| rest.starts_with('(')) { call } else { self.name }
+    }
+
     /// True if it is for programs of a dialect. Functions of TIR stand in programs of Relax.
     pub fn works_on(&self, dialect: Dialect) -> bool {
         self.dialects.contains(&dialect) || dialect == Dialect::Relax && self.dialects.contains(&Dialect::Tir)

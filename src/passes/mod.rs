@@ -195,3 +195,16 @@ pub static ALL: &[&PassSpec] = &[
     &any::print_ir::SPEC,
     &any::apply_pass_to_function::SPEC,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn a_new_row_of_a_pass_that_requires_arguments_has_them() {
+        for spec in ALL {
+            let requires = spec.params.iter().any(|p| p.default.is_empty() && !p.is_rest());
+            assert!(!requires || spec.example_call() != spec.name, "{}", spec.name);
+        }
+    }
+}

@@ -250,6 +250,7 @@ struct PassView {
     config_keys: &'static [&'static str],
     params: Vec<ParamView>,
     summary: &'static str,
+    call: &'static str,
     available: bool,
 }
 
@@ -269,6 +270,7 @@ fn pass(spec: &PassSpec) -> PassView {
         config_keys: spec.config,
         params: params(spec.params),
         summary: spec.summary,
+        call: spec.example_call(),
         available: true,
     }
 }

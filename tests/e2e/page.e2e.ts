@@ -132,6 +132,8 @@ describe("passes", () => {
       await lab.page.keyboard.press("Alt+ArrowUp");
       await eventually(async () => (await names()).indexOf("DeadCodeElimination"), 2);
       await lab.button("Edit FuseOps").click();
+      await lab.page.getByText("What it does").click();
+      await lab.page.getByText("Each operator has a pattern").waitFor();
       const call = lab.page.getByRole("textbox", { name: "Call" });
       await call.fill("FuseOps(fuse_opt_level=");
       await lab.page.getByText("“)” is missing").waitFor();

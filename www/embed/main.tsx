@@ -57,8 +57,6 @@ render(() => {
     spawn,
     spawnSandbox: (script) =>
       new Later(() => import("../sandbox/host").then(({ sandboxOf }) => sandboxOf(script))),
-    // An embed edits no pass, so it explains none.
-    explanations: () => Promise.resolve({}),
     // An embed stores nothing, and shows no notice about that.
     keeper: new Keeper(nowhere),
     works: new Works(nowhere, noAttic, ""),

@@ -11,19 +11,33 @@ interface Listed {
 }
 
 /** Returns the key of a pass's texts. Seven passes of Relay, as FoldConstant, have the name of one of Relax. */
-export function keyOf({ name, dialects }: Pick<PassDoc, "name" | "dialects">): string {
+function keyOf({ name, dialects }: Pick<PassDoc, "name" | "dialects">): string {
   return dialects.includes("relay") ? `relay ${name}` : name;
 }
 
-/** Loads all of them, by `keyOf`. */
-export async function explanations(): Promise<Record<string, Explanation>> {
+async function load(): Promise<Map<string, Explanation>> {
   const answer = await fetch(new URL("../pkg/docs.json", import.meta.url));
   if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
   const list: Listed[] = await answer.json();
-  return Object.fromEntries(
-    list.map(({ name, dialects, doc, example }) => [
-      keyOf({ name, dialects }),
-      { doc, exampleBefore: example.before, exampleAfter: example.after },
+  return new Map(
+    list.map((pass) => [
+      keyOf(pass),
+      { doc: pass.doc, exampleBefore: pass.example.before, exampleAfter: pass.example.after },
     ]),
   );
+}
+
+let loading: Promise<Map<string, Explanation>> | null = null;
+
+/** Returns the texts about a pass. The first call loads those of all; after a failure the next call tries again. */
+export async function explanation(
+  pass: Pick<PassDoc, "name" | "dialects">,
+): Promise<Explanation | undefined> {
+  loading ??= load();
+  try {
+    return (await loading).get(keyOf(pass));
+  } catch (error) {
+    loading = null;
+    throw error;
+  }
 }

@@ -315,8 +315,8 @@ export interface PassDoc {
   configKeys: string[];
   params: PassParam[];
   summary: string;
-  /** Missing while it is loaded; null when it could not be. */
-  explanation?: Explanation | null;
+  /** The text of a new row: the name, or the call of the example if the pass requires arguments. */
+  call: string;
   /** False: TVM has it, passlab not yet. */
   available: boolean;
 }

@@ -1,6 +1,6 @@
 /** The commands that depend on the state: steps, examples, pipelines, levels, passes. For the palette. */
 import { examples } from "../examples";
-import { freshCall, runnable } from "../state/calls";
+import { runnable } from "../state/calls";
 import type { Controller } from "../state/controller";
 import { stepWords } from "../state/steps";
 import { type Command, commands } from "./commands";
@@ -58,7 +58,7 @@ export function choices(app: Controller): Choice[] {
       title: `Add ${pass.name}`,
       group: "Add pass",
       about: pass.summary,
-      run: () => app.addPass(freshCall(pass)),
+      run: () => app.addPass(pass.call),
     }));
   const fixed: Choice[] = commands
     .filter((command) => command.id !== "palette")

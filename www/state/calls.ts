@@ -80,15 +80,9 @@ export function ownPass({ name, kind, optLevel, required, doc }: UserPass): Pass
     configKeys: [],
     params: [],
     summary,
-    explanation: { doc: doc.includes("\n") ? doc : "", exampleBefore: "", exampleAfter: "" },
+    call: name,
     available: true,
   };
-}
-
-/** Returns the text of a new row for this pass: its name, or the call of its example if the pass requires arguments. */
-export function freshCall(pass: PassDoc): string {
-  const example = pass.explanation?.exampleBefore.match(/^(?:\/\/|#) (.+)/)?.[1];
-  return example?.startsWith(`${pass.name}(`) ? example : pass.name;
 }
 
 /** Returns the passes of a pipeline that can be run now. */

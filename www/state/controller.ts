@@ -2,8 +2,7 @@
  * Joins the store, the engines and the browser: runs the document, pulls the shown texts, keeps the work, opens links.
  * The panels dispatch actions and read signals; they never talk to an engine themselves.
  */
-import { keyOf } from "../engine/explanations";
-import type { Catalogue, Place } from "../engine/protocol";
+import type { Place } from "../engine/protocol";
 import { firstExample } from "../examples";
 import { createAddress, type Surroundings } from "./address";
 import { createChecks } from "./checks";
@@ -202,26 +201,13 @@ export function createController(environment: Environment) {
     if (state().lesson) address.lesson(state().lesson);
   }
 
-  /** Loads the long texts about passes, which a first program does not wait for. */
-  async function explain(catalogue: Catalogue): Promise<void> {
-    const texts = await environment.explanations().catch(() => null);
-    const passes = catalogue.passes.map((pass) => ({
-      ...pass,
-      explanation: texts === null ? null : texts[keyOf(pass)],
-    }));
-    dispatch({ type: "catalogue", catalogue: { ...catalogue, passes } });
-  }
-
   /** Starts the page. */
   async function start(): Promise<void> {
     await open();
     // With the catalogue, the engine says which rows need a script that may not run.
     if (state().trust === "own") runs.now();
     const reply = await plain().ask({ type: "catalogue" });
-    if (reply.status === "answered") {
-      dispatch({ type: "catalogue", catalogue: reply.value });
-      void explain(reply.value);
-    }
+    if (reply.status === "answered") dispatch({ type: "catalogue", catalogue: reply.value });
     if (state().trust !== "own") runs.now();
   }
 

@@ -1,6 +1,6 @@
 /** Runs the document as it is edited: chooses the engine, takes the answer, and recovers from a crash. */
 import { type EngineClient, REPLAY, type WorkerLike } from "../engine/client";
-import type { Explanation, Look, Run, RunDocument } from "../engine/protocol";
+import type { Look, Run, RunDocument } from "../engine/protocol";
 import { Engines } from "./engines";
 import { emptyDocument, type Good } from "./model";
 import type { Store } from "./store";
@@ -10,8 +10,6 @@ export interface EngineRoom {
   spawn(): WorkerLike;
   /** Starts a worker for an engine that runs a user's script. */
   spawnSandbox(script: string): WorkerLike;
-  /** Loads the long texts about passes, by the names of the passes. */
-  explanations(): Promise<Record<string, Explanation>>;
   /** Milliseconds until a run counts as hung. */
   watchdog: number;
 }

@@ -66,10 +66,8 @@ fn every_documented_example_is_what_the_pass_makes_and_stays_when_it_runs_again(
         let store = &mut Store::new();
         let wanted = read(store, spec.example_after);
         let wanted = print::module(store, &wanted, &PrintOptions::default());
-        // The example of a pass with arguments has them in its first line.
-        let comment = spec.example_before.lines().next().and_then(|line| line.strip_prefix("# "));
-        let once = comment.filter(|call| call.starts_with(spec.name)).map_or_else(|| format!("{}()", spec.name), str::to_owned);
-        let made = after(spec.example_before, &once);
+        let once = spec.example_call();
+        let made = after(spec.example_before, once);
         // TVM prints barriers with one argument and reads them with three.
         let wanted = if made.ends_with(spec.example_after.trim_end()) { made.clone() } else { wanted };
         assert_eq!(made, wanted, "{}", spec.name);

@@ -29,8 +29,27 @@ pub static SPEC: PassSpec = PassSpec {
         "A `concatenate` whose inputs and outputs together exceed the limit becomes a chain of smaller ones, \
 with `annotation.stop_fusion` between them. The attributes of the module are copied onto each function.",
     ),
-    example_before: "",
-    example_after: "",
+    example_before: explained(
+        "\
+// SplitArgs(max_function_args=4)
+def @main(%x: Tensor[(1), int32]) -> Tensor[(4), int32] {
+  %0 = (%x, %x, %x, %x);
+  concatenate(%0)
+}
+",
+    ),
+    example_after: explained(
+        "\
+def @main(%x: Tensor[(1), int32]) -> Tensor[(4), int32] {
+  %0 = (%x, %x, %x);
+  %1 = annotation.stop_fusion(%0);
+  %2 = concatenate(%1);
+  %3 = (%2, %x);
+  %4 = annotation.stop_fusion(%3);
+  concatenate(%4)
+}
+",
+    ),
     run: Run::Function(run),
 };
 

@@ -82,12 +82,6 @@ pub fn failure(calls: &str, program: &str) -> String {
     trace.failures()[0].message.clone()
 }
 
-/// Returns the call in a pass's example: without arguments, or as the comment in its first line says.
-fn example_call(spec: &PassSpec) -> String {
-    let comment = spec.example_before.lines().next().and_then(|line| line.strip_prefix("// "));
-    comment.map_or_else(|| format!("{}()", spec.name), str::to_owned)
-}
-
 /// The passes of Relay.
 fn ours() -> impl Iterator<Item = &'static PassSpec> {
     passes::ALL.iter().copied().filter(|spec| spec.dialects.contains(&crate::ir::Dialect::Relay))
@@ -97,7 +91,7 @@ fn ours() -> impl Iterator<Item = &'static PassSpec> {
 fn every_documented_example_is_what_the_pass_makes() {
     let mut wrong = String::new();
     for spec in ours().filter(|spec| !spec.example_before.is_empty()) {
-        let got = after(&example_call(spec), spec.example_before);
+        let got = after(spec.example_call(), spec.example_before);
         if got.trim() != spec.example_after.trim() {
             wrong += &format!("{} makes of its example\n{got}\n", spec.name);
         }
@@ -123,8 +117,8 @@ fn documented_examples_stay_as_they_are_when_the_pass_runs_again() {
     for spec in ours().filter(|spec| !spec.example_after.is_empty() && !not.contains(&spec.name)) {
         let store = &mut Store::new();
         let module = read(store, spec.example_before);
-        let once = run(store, module, &format!("{}, InferType()", example_call(spec))).last().clone();
-        let twice = run(store, once.clone(), &example_call(spec)).last().clone();
+        let once = run(store, module, &format!("{}, InferType()", spec.example_call())).last().clone();
+        let twice = run(store, once.clone(), spec.example_call()).last().clone();
         assert_eq!(once, twice, "{} made\n{}", spec.name, show(store, &twice));
     }
 }

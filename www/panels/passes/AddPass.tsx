@@ -1,7 +1,7 @@
 /** The picker of passes: type a few letters, choose, and the pass stands behind the step that was picked, or at the end of the list. */
 import { createMemo, createSignal, For, onCleanup, onMount, Show } from "solid-js";
 import type { PassDoc } from "../../engine/protocol";
-import { freshCall, ownPass } from "../../state/calls";
+import { ownPass } from "../../state/calls";
 import { scriptPasses } from "../../state/model";
 import { useApp } from "../context";
 import { Popover } from "../Popover";
@@ -59,7 +59,7 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
     if (app.state().document.script) return;
     for (const pass of built()) {
       if (!pass.available) continue;
-      const answer = await app.preview(freshCall(pass));
+      const answer = await app.preview(pass.call);
       if (closed || answer === null) return;
       setWould(new Map([...would(), [pass.name, answer]]));
     }
@@ -71,7 +71,7 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
 
   const add = (pass: PassDoc | undefined) => {
     if (!pass?.available) return;
-    app.addPass(freshCall(pass));
+    app.addPass(pass.call);
     props.onClose();
   };
   const keys = (event: KeyboardEvent) => {

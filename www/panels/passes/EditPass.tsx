@@ -5,6 +5,7 @@ import { scriptPasses } from "../../state/model";
 import { useApp } from "../context";
 import { Popover } from "../Popover";
 import { Inline, Prose } from "../prose";
+import { Explained } from "./Explained";
 
 export default function EditPass(props: {
   id: number;
@@ -106,25 +107,15 @@ export default function EditPass(props: {
             </For>
           </ul>
         </Show>
-        <Show when={doc()?.explanation === null}>
-          <p class="quiet">
-            The explanation of this pass could not be loaded; the next visit tries it again.
-          </p>
-        </Show>
-        <Show when={doc()?.explanation?.doc}>
+        <Show when={own()?.doc.includes("\n")}>
           <details>
             <summary>What it does</summary>
             <div class="doc">
-              <Prose text={doc()?.explanation?.doc ?? ""} />
+              <Prose text={own()?.doc ?? ""} />
             </div>
-            <Show when={doc()?.explanation?.exampleBefore}>
-              <p class="quiet">Before</p>
-              <pre tabIndex={0}>{doc()?.explanation?.exampleBefore}</pre>
-              <p class="quiet">After</p>
-              <pre tabIndex={0}>{doc()?.explanation?.exampleAfter}</pre>
-            </Show>
           </details>
         </Show>
+        <Show when={!own() && doc()}>{(pass) => <Explained pass={pass()} />}</Show>
         <div class="buttons">
           <button
             type="button"
