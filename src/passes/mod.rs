@@ -39,6 +39,8 @@ pub static ALL: &[&PassSpec] = &[
     &relay::div_to_mul::SPEC,
     &relay::convert_layout::SPEC,
     &relay::alter_op_layout::SPEC,
+    &relay::legalize::SPEC,
+    &relay::qnn_legalize::SPEC,
     &relay::first_order_gradient::SPEC,
     &relay::to_mixed_precision::SPEC,
     &relay::dynamic_to_static::SPEC,

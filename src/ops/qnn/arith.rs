@@ -55,12 +55,15 @@ impl<T: Lane> PerChannel<T> {
 
 /// A factor as a 31 bit fraction and a power of two (TVM's `GetFixedPointMultiplierShift`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FixedPoint {
+pub struct FixedPoint {
+    /// The fraction, times 2 to the 31.
     pub multiplier: i64,
+    /// The power of two.
     pub shift: i32,
 }
 
 impl FixedPoint {
+    /// Splits a factor.
     pub fn new(factor: f64) -> FixedPoint {
         if factor == 0.0 || !factor.is_finite() {
             return FixedPoint { multiplier: 0, shift: 0 };

@@ -10,5 +10,7 @@ mod params;
 pub mod quantize;
 pub mod unary;
 
+pub use arith::FixedPoint;
+
 /// The families.
 pub static FAMILIES: &[&[OpInfo]] = &[binary::OPS, conv::OPS, dense::OPS, quantize::OPS, unary::OPS];

@@ -23,6 +23,8 @@ pub enum Rules {
 /// A target.
 #[derive(Clone, Debug)]
 pub struct Target {
+    /// Its kind, `llvm`.
+    pub kind: String,
     /// Whose functions are asked.
     pub rules: Rules,
     features: Vec<String>,
@@ -90,7 +92,7 @@ impl Target {
             "llvm" | "c" => Rules::Cpu,
             _ => Rules::Other,
         };
-        let mut target = Target { rules, features: Vec::new() };
+        let mut target = Target { kind: kind.to_owned(), rules, features: Vec::new() };
         let processor = option("mcpu");
         if rules == Rules::Cpu && !processor.is_empty() {
             let Some((_, features)) = PROCESSORS.iter().find(|(names, _)| names.contains(&processor)) else {
