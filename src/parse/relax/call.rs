@@ -327,7 +327,8 @@ impl<'s> Reader<'s, '_> {
         let Some(out) = out else {
             return Err(self.error("relax-missing-arg", format!("`R.{name}` needs `out_ty=`"), span));
         };
-        let out = if self.is_shape(out) {
+        let of_2022 = self.is_shape(out);
+        let out = if of_2022 {
             self.old_output(out, old_dtype)?
         } else {
             let many = matches!(self.tree.expr(out), Node::Tuple(_) | Node::List(_));
@@ -335,8 +336,22 @@ impl<'s> Reader<'s, '_> {
             if many && types.len() != 1 { self.store.tuple_type(&types) } else { types.first().copied().ok_or(super::Stop)? }
         };
         let mut args = self.args(&rest, span)?;
+        let mut name = name;
         let callee = match args.next("gvar").or_else(|| args.take("func")) {
-            Some((Value::Str(symbol), _)) => Value::Expr(self.store.add(Expr::Extern(symbol))),
+            Some((Value::Str(symbol), place)) => {
+                if name == "call_tir" && of_2022 {
+                    self.hint("a function outside of the module is called by `R.call_dps_packed` today", place);
+                    name = "call_dps_packed";
+                } else if name.starts_with("call_tir") {
+                    let message = format!(
+                        "R.{name} expects the first argument to be a GlobalVar referring to a TIR PrimFunc. However, the argument \
+                         \"{}\" is the name of a function outside of the module, which `R.call_dps_packed` calls",
+                        self.store.str(symbol)
+                    );
+                    return Err(self.error("relax-call-tir", message, place));
+                }
+                Value::Expr(self.store.add(Expr::Extern(symbol)))
+            }
             Some((value, place)) => self.argument(value, place)?,
             None => return Err(self.error("relax-missing-arg", format!("`R.{name}` needs a function"), span)),
         };

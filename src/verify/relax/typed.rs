@@ -109,7 +109,10 @@ impl Check<'_> {
             );
             return self.error("relax-normalized", message, id);
         };
-        let Expr::Global(global) = self.store.expr(callee) else { return };
+        let Expr::Global(global) = self.store.expr(callee) else {
+            let message = format!("R.{name} expects the first argument to be a GlobalVar referring to a TIR PrimFunc.");
+            return self.error("relax-call-tir", message, callee);
+        };
         let Some(Expr::PrimFunc(program)) = self.module.function(global).map(|function| self.store.expr(function)) else {
             return;
         };
