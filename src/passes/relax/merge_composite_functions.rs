@@ -4,11 +4,11 @@
 
 use super::composite_groups::composite_groups;
 use super::dead_code_elimination::eliminate_dead_code;
-use super::grouping::make_grouped_functions;
+use super::grouping::{Partition, make_grouped_functions};
 use super::support::with_attrs;
 use crate::build::{self, BlockBuilder, BlockMutator, Mutation, copy_with_new_vars};
 use crate::diag::Diagnostic;
-use crate::ir::{AttrValue, Expr, ExprId, Function, Id, Module, Name, Store};
+use crate::ir::{AttrValue, Expr, ExprId, Function, Id, Module, Name, Store, Type};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::passes::relax::to_non_dataflow::to_non_dataflow;
 use rustc_hash::FxHashMap;
@@ -88,9 +88,12 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let Some(function) = module.function(main).filter(|main| matches!(store.expr(*main), Expr::Function(_))) else {
         return Err(vec![Diagnostic::error("relax-no-main", "ValueError: Cannot find global var \"main\" in the Module", None)]);
     };
-    let partition = composite_groups(store, module, function)?;
+    // TVM takes a body of a scalar type for a scalar expression, and does not look into it.
+    let scalar = store.as_function(function).and_then(|main| store.checked_type(main.body));
+    let scalar = scalar.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Prim(_)));
+    let partition = if scalar { Partition::default() } else { composite_groups(store, module, function)? };
     for &(name, other) in module.functions() {
-        let Some(data) = store.as_function(other).filter(|_| name != main) else { continue };
+        let Some(data) = store.as_function(other).filter(|_| scalar || name != main) else { continue };
         if store.attr_int(data.attrs, "Primitive").is_some_and(|value| value != 0) {
             continue;
         }
@@ -242,5 +245,15 @@ mod tests {
                     gv: R.Tensor((2,), dtype=\"float32\") = R.exp(x)\n            R.output(gv)\n        return gv\n";
         let function = &text[text.find("    @R.function").unwrap_or_default()..];
         after(&format!("{text}\n{}", function.replace("def main", "def other")), "MergeCompositeFunctions()");
+    }
+
+    #[test]
+    #[should_panic(expected = "Variable n could not be found in any group")]
+    fn a_function_of_a_scalar_is_refused_where_it_has_a_dataflow_block() {
+        after(
+            "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> T.int64:\n        \
+             with R.dataflow():\n            n: T.int64 = 1\n            R.output(n)\n        return n\n",
+            "MergeCompositeFunctions()",
+        );
     }
 }
