@@ -118,7 +118,7 @@ class Maker:
     def stage(self, depth, source, target, threads):
         rng, (read, shape), (write, _) = self.rng, source, target
         loops, values, bound = [], [], None
-        for at, extent in enumerate(shape):
+        for extent in shape:
             split = rng.choice([f for f in (1, 2, 4) if extent % f == 0 and f < extent] or [1])
             var = self.name("i")
             if split > 1 and rng.random() < 0.5:

@@ -1,6 +1,6 @@
 //! Finds the tools that the commands need beyond rustup and Node.js, and installs missing ones.
 
-use crate::sh::{Result, npm, root, sh};
+use crate::sh::{Result, npm, root, sh, target_dir};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -39,6 +39,26 @@ fn recent_enough(version: &str) -> bool {
         (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (20, 19),
         _ => false,
     }
+}
+
+/// The version of ruff that is installed where there is none. Another one may find something else.
+const RUFF: &str = "ruff==0.17.6";
+
+/// Finds ruff, or installs it beside what is built; `None` without Python or a package index.
+pub fn ruff() -> Option<PathBuf> {
+    let here = target_dir().join("ruff");
+    let installed = here.join("bin/ruff");
+    let runs = |program: &Path| sh(program).arg("--version").read().is_some();
+    if runs(&installed) {
+        return Some(installed);
+    }
+    if runs(Path::new("ruff")) {
+        return Some("ruff".into());
+    }
+    println!("no ruff found: installing it");
+    sh("python3").args(["-m", "venv"]).arg(&here).run().ok()?;
+    sh(here.join("bin/pip")).args(["install", "--quiet", "--disable-pip-version-check", RUFF]).run().ok()?;
+    runs(&installed).then_some(installed)
 }
 
 /// A Chromium or Chrome, and its driver where there is one.

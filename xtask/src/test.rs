@@ -120,10 +120,10 @@ pub fn bench_page() -> Result {
 
 fn format() -> Result<Done> {
     cargo().args(["fmt", "--all", "--", "--check"]).run()?;
-    if sh("ruff").arg("--version").read().is_none() {
-        return Ok(Partly(vec!["ruff is not here, and what is written in Python is not checked".to_owned()]));
-    }
-    sh("ruff").args(["check", "--quiet"]).run()?;
+    let Some(ruff) = setup::ruff() else {
+        return Ok(Partly(vec!["ruff could not be installed, and what is written in Python is not checked".to_owned()]));
+    };
+    sh(ruff).args(["check", "--quiet"]).run()?;
     Ok(Passed)
 }
 
