@@ -442,7 +442,7 @@ impl Runner {
 
 /// Returns the functions that function passes look at: not those for an external compiler, nor those marked `Extern` or
 /// `SkipOptimization`.
-fn optimisable(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
+pub fn optimisable(store: &Store, module: &Module) -> Vec<(Id<Name>, ExprId)> {
     let may = |function: ExprId| {
         let Expr::Function(function) = store.expr(function) else { return false };
         if module.dialect() == Dialect::Relax {

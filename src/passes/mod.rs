@@ -41,6 +41,8 @@ pub static ALL: &[&PassSpec] = &[
     &relay::alter_op_layout::SPEC,
     &relay::legalize::SPEC,
     &relay::qnn_legalize::SPEC,
+    &relay::plan_devices::SPEC,
+    &relay::annotate_memory_scope::SPEC,
     &relay::first_order_gradient::SPEC,
     &relay::to_mixed_precision::SPEC,
     &relay::dynamic_to_static::SPEC,

@@ -33,4 +33,4 @@ pub use rewrite::{
 };
 pub use simplify::{Facts, bounds, can_prove_equal, simplify};
 pub use subst::substitute;
-pub use target::{TARGET_KINDS, complete_target};
+pub use target::{TARGET_KINDS, complete_target, device_type};

@@ -125,6 +125,21 @@ pub fn complete_target(store: &mut Store, fields: &mut Vec<(Id<Name>, AttrValue)
     Ok(())
 }
 
+/// Returns the number of a kind of device (`DLDeviceType`).
+pub fn device_type(kind: &str) -> i64 {
+    match kind {
+        "cuda" => 2,
+        "opencl" => 4,
+        "vulkan" => 7,
+        "metal" => 8,
+        "rocm" => 10,
+        "ext_dev" => 12,
+        "webgpu" => 15,
+        "hexagon" => 16,
+        _ => 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

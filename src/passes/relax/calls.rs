@@ -161,18 +161,3 @@ pub(super) fn signature_symbols(store: &Store, params: impl IntoIterator<Item = 
     }
     found
 }
-
-/// Returns the number of a kind of device (`DLDeviceType`).
-pub(super) fn device_type(kind: &str) -> i64 {
-    match kind {
-        "cuda" => 2,
-        "opencl" => 4,
-        "vulkan" => 7,
-        "metal" => 8,
-        "rocm" => 10,
-        "ext_dev" => 12,
-        "webgpu" => 15,
-        "hexagon" => 16,
-        _ => 1,
-    }
-}

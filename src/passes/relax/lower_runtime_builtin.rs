@@ -2,12 +2,11 @@
 //!
 //! Source: `src/relax/backend/vm/lower_runtime_builtin.cc`, `src/relax/op/memory/view.cc` (`FLowerBuiltin`).
 
-use super::calls::{
-    args, call, call_typed, device_type, dtype, external, fields, int, op, op_name, packed, shape, string, tuple,
-};
+use super::calls::{args, call, call_typed, dtype, external, fields, int, op, op_name, packed, shape, string, tuple};
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::{AttrValue, DType, Expr, ExprId, Extents, Module, Store, Type};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
+use crate::tir::device_type;
 
 /// TVM's `relax.transform.LowerRuntimeBuiltin`.
 pub static SPEC: PassSpec = PassSpec {

@@ -2,12 +2,13 @@
 //!
 //! Source: `src/relax/transform/realize_vdevice.cc`.
 
-use super::calls::{args, device_type, devices, op, op_name};
+use super::calls::{args, devices, op, op_name};
 use crate::build::{BlockMutator, Mutation, rewrite_module};
 use crate::ir::walk::for_each_child;
 use crate::ir::{AttrValue, AttrsId, Expr, ExprId, Id, Module, Object, Store, TensorInfo, Type, TypeId, VarId};
 use crate::ops;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
+use crate::tir::device_type;
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.RealizeVDevice`.

@@ -1,6 +1,7 @@
 //! Passes over Relay programs.
 
 pub mod alter_op_layout;
+pub mod annotate_memory_scope;
 pub mod annotate_spans;
 pub mod annotate_target;
 pub mod backward_fold_scale_axis;
@@ -35,6 +36,7 @@ pub mod manifest_lifetimes;
 pub mod merge_compiler_regions;
 pub mod partial_evaluate;
 pub mod partition_graph;
+pub mod plan_devices;
 pub mod qnn_legalize;
 pub mod remove_unused_functions;
 pub mod simplify_expr;
