@@ -14,6 +14,7 @@ declare module "passlab-sandbox-session" {
   export function open(
     engine: ArrayBuffer[],
     python: import("./sandbox/python").PythonParts | null,
+    keep: (memory: ArrayBuffer) => void,
   ): Promise<{
     handle(request: import("./engine/protocol").Request): unknown;
   }>;

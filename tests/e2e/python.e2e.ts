@@ -154,6 +154,33 @@ describe("a script in Python", { timeout: 120_000 }, () => {
       await eventually(() => lab.source(), /R\.exp/);
     }));
 
+  const again = async (lab: Lab) => {
+    await lab.page.reload();
+    await lab.tab("My passes").click();
+    await said(lab, "one");
+  };
+
+  test("starts from what an earlier visit kept, and from nothing where that is damaged", () =>
+    withPython('print("one")', async (lab) => {
+      await said(lab, "one");
+      const kept = () =>
+        lab.page.evaluate(async () => {
+          const names = (await caches.keys()).filter((name) => name.startsWith("passlab-python"));
+          const caching = await Promise.all(names.map((name) => caches.open(name)));
+          return (await Promise.all(caching.map((cache) => cache.keys()))).flat().length;
+        });
+      await eventually(kept, 1);
+      await again(lab);
+      await lab.page.evaluate(async () => {
+        for (const name of await caches.keys()) {
+          if (!name.startsWith("passlab-python")) continue;
+          const cache = await caches.open(name);
+          for (const key of await cache.keys()) await cache.put(key, new Response("damaged"));
+        }
+      });
+      await again(lab);
+    }));
+
   test("is completed and explained from the docs of the package", () =>
     withPython("import tvm\n", async (lab) => {
       await lab.script.click();

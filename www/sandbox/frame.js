@@ -18,6 +18,8 @@ addEventListener("message", function start(event) {
   const [page] = event.ports;
   const worker = new Worker(URL.createObjectURL(new Blob([harness], { type: "text/javascript" })));
   let ready = false;
+  /** True until the memory of a CPython came, which is sent once and before anything of the user's runs. */
+  let starting = Boolean(python && !python.memory);
   /** Messages that the worker still owes; the first is that it is ready. */
   let owed = 1;
 
@@ -28,6 +30,10 @@ addEventListener("message", function start(event) {
     page.close();
   };
   worker.onmessage = ({ data }) => {
+    if (starting && !ready && data instanceof ArrayBuffer) {
+      starting = false;
+      return page.postMessage(data, [data]);
+    }
     if (owed === 0) return end("they sent messages that nobody asked for");
     if (typeof data !== "string") return end("they sent something that is not an answer");
     if (data.length > longest) return end("their answer is too large");

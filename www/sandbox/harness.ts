@@ -18,7 +18,7 @@ interface Parts {
   python: PythonParts | null;
 }
 
-const post = self.postMessage.bind(self) as (text: string) => void;
+const post = self.postMessage.bind(self) as (data: string | ArrayBuffer, moved?: object[]) => void;
 const { stringify } = JSON;
 const { from } = Array;
 const Packed = Uint32Array;
@@ -54,7 +54,9 @@ function words(error: unknown): string {
 
 self.onmessage = async (first: MessageEvent<Parts>) => {
   try {
-    const session = await open(first.data.engine, first.data.python);
+    const session = await open(first.data.engine, first.data.python, (memory) =>
+      post(memory, [memory]),
+    );
     self.onmessage = async ({ data }: MessageEvent<Request | "rest">) => {
       if (data === "rest") {
         say({ type: "rest" });

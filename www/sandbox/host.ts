@@ -18,6 +18,7 @@ import type { Request } from "../engine/protocol";
 import { languageOf } from "../user/language";
 import { loading } from "./progress";
 import type { PythonParts } from "./python";
+import { keepStartedMemory, startedMemory } from "./started";
 import { check, LONGEST } from "./validate";
 
 /**
@@ -54,7 +55,7 @@ const PYTHON = {
   wasm: asmWasmUrl,
   library: libraryUrl,
   modules: modulesUrl,
-} satisfies Record<keyof PythonParts, string>;
+} satisfies Record<Exclude<keyof PythonParts, "memory">, string>;
 
 /** Loads CPython and says how many bytes of it are there. */
 async function fetchPython(): Promise<PythonParts> {
@@ -71,8 +72,12 @@ async function fetchPython(): Promise<PythonParts> {
     return [name, await new Blob(chunks).arrayBuffer()] as const;
   };
   try {
-    const entries = await Promise.all(Object.entries(PYTHON).map(whole));
-    return Object.fromEntries(entries) as unknown as PythonParts;
+    const [memory, ...entries] = await Promise.all([
+      startedMemory(),
+      ...Object.entries(PYTHON).map(whole),
+    ]);
+    const files = Object.fromEntries(entries) as unknown as PythonParts;
+    return memory ? { ...files, memory } : files;
   } finally {
     loading(null);
   }
@@ -144,6 +149,12 @@ export class Sandbox implements WorkerLike {
 
   private hear(data: unknown): void {
     if (this.over) return;
+    // No script was there yet: the frame passes nothing of the kind on later.
+    if (data instanceof ArrayBuffer && !this.started) {
+      python = python?.then((parts) => ({ ...parts, memory: data })) ?? null;
+      void keepStartedMemory(data);
+      return;
+    }
     try {
       const message = check(data, this.asked);
       if (message.type === "ended") {

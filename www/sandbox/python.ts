@@ -18,6 +18,8 @@ export interface PythonParts {
   wasm: ArrayBuffer;
   library: ArrayBuffer;
   modules: ArrayBuffer;
+  /** The memory of a CPython that has started, if there is one. */
+  memory?: ArrayBuffer;
 }
 
 const BASE = "https://python.invalid/";
@@ -31,9 +33,10 @@ async function moduleOf(bytes: ArrayBuffer): Promise<Record<string, unknown>> {
   }
 }
 
-/** Starts Python with the package `tvm` over the engine. */
+/** Starts Python with the package `tvm` over the engine. Without a memory to go on from, `keep` gets the one to go on from. */
 export async function openPython(
   parts: PythonParts,
+  keep: (memory: ArrayBuffer) => void,
   // biome-ignore lint/suspicious/noExplicitAny: the glue, which Python calls by names
   engine: any,
   session: ScriptSession,
@@ -56,14 +59,23 @@ export async function openPython(
     modules: Record<string, string>;
   };
   const [{ loadPyodide }, asm] = await Promise.all([moduleOf(parts.loader), moduleOf(parts.asm)]);
-  // biome-ignore lint/suspicious/noExplicitAny: the package's own types need its files to be imported
-  const pyodide = await (loadPyodide as any)({
-    indexURL: BASE,
-    // No packages but the one that is handed in.
-    lockFileContents: JSON.stringify({ info, packages: {} }),
-    createPyodideModule: asm.default,
-    packageBaseUrl: BASE,
-  });
+  const start = (from: object) =>
+    // biome-ignore lint/suspicious/noExplicitAny: the package's own types need its files to be imported
+    (loadPyodide as any)({
+      indexURL: BASE,
+      // No packages but the one that is handed in.
+      lockFileContents: JSON.stringify({ info, packages: {} }),
+      createPyodideModule: asm.default,
+      packageBaseUrl: BASE,
+      ...from,
+    });
+  const { memory } = parts;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  let pyodide: any = memory && (await start({ _loadSnapshot: memory }).catch(() => null));
+  if (!pyodide) {
+    pyodide = await start({ _makeSnapshot: true });
+    keep(pyodide.makeMemorySnapshot().buffer);
+  }
   for (const name of Object.keys(files)) delete files[name];
   let script: ReturnType<typeof pythonScript> | null = null;
   // An exception of Python is text in the engine, as one of a script in JavaScript is.

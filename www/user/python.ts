@@ -70,7 +70,8 @@ export function pythonScript(
     ...languageProblems(source),
     ...told.map((one) => problemIn(source, one)),
   ];
-  // Once before it counts: the first time everything is compiled.
+  // What is compiled once is kept, unlike pyodide has it; and once before it counts.
+  pyodide.runPython("import sys; sys.dont_write_bytecode = False");
   fresh();
   return {
     /** Loads a script: its own code runs, while the engine's memory is lent. */
