@@ -188,7 +188,7 @@ impl Capture<'_> {
         }
         let operands = store.list(&new);
         let ty = store.checked_type(pre);
-        Ok(store.rebuild(pre, Expr::Call { callee: op, args: operands, info }, ty))
+        Ok(store.add_typed(Expr::Call { callee: op, args: operands, info }, ty))
     }
 
     /// Copies of copies become one, and one to the same device goes.
@@ -232,7 +232,7 @@ impl Capture<'_> {
         }
         let ty = store.checked_type(pre);
         let function = store.add_function(crate::ir::Function { body, device: object, ..after });
-        Ok(store.rebuild(pre, Expr::Function(function), ty))
+        Ok(store.add_typed(Expr::Function(function), ty))
     }
 }
 
@@ -251,6 +251,6 @@ fn same_or(store: &mut Store, pre: ExprId, post: ExprId, new: Expr) -> ExprId {
         found
     };
     let ty = store.checked_type(pre);
-    let made = store.rebuild(pre, new, ty);
+    let made = store.add_typed(new, ty);
     if children(store, made) == children(store, post) { post } else { made }
 }

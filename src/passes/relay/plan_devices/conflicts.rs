@@ -132,6 +132,6 @@ impl ExprMutator for Conflicts<'_> {
             return post;
         }
         let (operands, ty) = (store.list(&new), store.checked_type(pre));
-        store.rebuild(pre, Expr::Call { callee, args: operands, info }, ty)
+        store.add_typed(Expr::Call { callee, args: operands, info }, ty)
     }
 }

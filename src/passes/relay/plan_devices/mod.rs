@@ -142,18 +142,18 @@ impl ExprMutator for Fixed {
         match store.expr(post) {
             Expr::TupleGetItem { tuple, index } if is_normal(store, tuple) => {
                 let Some(call) = store.call(tuple) else { return post };
-                let item = store.rebuild(pre, Expr::TupleGetItem { tuple, index }, ty);
+                let item = store.add_typed(Expr::TupleGetItem { tuple, index }, ty);
                 store.add_call(call.callee, &[item], call.attrs)
             }
             Expr::Let { var, value, body } if is_normal(store, value) => {
                 let value = Self::fixed(store, value);
-                store.rebuild(pre, Expr::Let { var, value, body }, ty)
+                store.add_typed(Expr::Let { var, value, body }, ty)
             }
             Expr::Function(_) => {
                 let Some(function) = store.as_function(post).filter(|f| is_normal(store, f.body)) else { return post };
                 let body = Self::fixed(store, function.body);
                 let function = store.add_function(Function { body, ..function });
-                store.rebuild(pre, Expr::Function(function), ty)
+                store.add_typed(Expr::Function(function), ty)
             }
             _ => post,
         }
