@@ -50,6 +50,21 @@ const RELAY_BUILD: &[&str] = &[
     "AnnotateMemoryScope",
 ];
 
+/// The passes of `relay.quantize.quantize`, with parameters bound before (`python/tvm/relay/quantize/quantize.py`).
+const RELAY_QUANTIZE: &[&str] = &[
+    "SimplifyInference",
+    "FoldConstant",
+    "FoldScaleAxis",
+    "CanonicalizeOps",
+    "FoldConstant",
+    "QuantizePartition",
+    "QuantizeAnnotate",
+    "QuantizeCalibrate",
+    "InferType",
+    "QuantizeRealize",
+    "FoldConstant",
+];
+
 /// The passes before code generation for the virtual machine (`python/tvm/relax/pipeline.py` `default_build_pipeline`;
 /// the list of `zero` is from there too).
 const DEFAULT_BUILD: &[&str] = &[
@@ -186,6 +201,13 @@ pub static PIPELINES: &[Pipeline] = &[
     },
     Pipeline { name: "relay.build.O3", title: "relay.build at O3", dialect: Dialect::Relay, opt_level: 3, passes: RELAY_BUILD },
     Pipeline { name: "relay.build.O4", title: "relay.build at O4", dialect: Dialect::Relay, opt_level: 4, passes: RELAY_BUILD },
+    Pipeline {
+        name: "relay.quantize",
+        title: "relay.quantize, with a global scale",
+        dialect: Dialect::Relay,
+        opt_level: 3,
+        passes: RELAY_QUANTIZE,
+    },
     Pipeline {
         name: "fold-and-fuse",
         title: "Fold and fuse",

@@ -80,6 +80,7 @@ const SECOND: &[&str] = &[
     "passes::relay::partition_graph::",
     "passes::relay::plan_devices::",
     "passes::relay::qnn_legalize::",
+    "passes::relay::quantize_",
     "passes::relay::support::affine::",
     "passes::relay::support::combine",
     "passes::relay::support::let_lists::",

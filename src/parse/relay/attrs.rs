@@ -216,9 +216,9 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// Returns the schema with this type key, if an operator uses it.
+/// Returns the schema with this type key, if there is one.
 pub(super) fn schema_of(key: &str) -> Option<&'static AttrsSchema> {
-    ops::all().iter().filter_map(|op| op.relay_attrs()).find(|schema| schema.key == key)
+    ops::schema(key)
 }
 
 fn holds_expr(value: &AttrValue) -> bool {

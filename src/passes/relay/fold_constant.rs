@@ -146,8 +146,8 @@ fn project(store: &mut Store, tuple: ExprId, index: u32) -> Option<ExprId> {
     }
 }
 
-/// A constant, or a tuple of such.
-fn is_known(store: &Store, id: ExprId) -> bool {
+/// True for a constant, or a tuple of such.
+pub fn is_known(store: &Store, id: ExprId) -> bool {
     let mut stack = vec![id];
     while let Some(id) = stack.pop() {
         match store.expr(strip_on_device(store, id)) {

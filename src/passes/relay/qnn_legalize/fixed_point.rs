@@ -9,7 +9,8 @@ use crate::ops::build::{int_tensor, ints};
 use crate::ops::qnn::FixedPoint;
 
 /// The factors of a tensor: one for all elements, or one for each index of an axis.
-pub(super) struct Factors<'a> {
+pub struct Factors<'a> {
+    /// The factors.
     pub factors: &'a [f64],
     /// The axis; `None` if there is one factor for all.
     pub axis: Option<usize>,
@@ -44,14 +45,14 @@ pub(super) fn upward(emit: &mut Emit<'_>, x: ExprId, by: &Factors<'_>) -> ExprId
 }
 
 /// Multiplies all elements with one number and rounds halves upwards.
-pub(super) fn multiply(emit: &mut Emit<'_>, x: ExprId, factor: f64) -> ExprId {
+pub fn multiply(emit: &mut Emit<'_>, x: ExprId, factor: f64) -> ExprId {
     let FixedPoint { multiplier, shift } = FixedPoint::new(factor);
     let written = [("multiplier", AttrValue::int(multiplier)), ("shift", AttrValue::int(i64::from(shift)))];
     emit.with("fixed_point_multiply", &[x], &written)
 }
 
 /// Multiplies in 64 bits and rounds halves away from zero.
-pub(super) fn to_nearest(emit: &mut Emit<'_>, x: ExprId, by: &Factors<'_>, shape: &[i64]) -> ExprId {
+pub fn to_nearest(emit: &mut Emit<'_>, x: ExprId, by: &Factors<'_>, shape: &[i64]) -> ExprId {
     const WIDE: DType = DType::I64;
     let points: Vec<FixedPoint> = by.factors.iter().map(|factor| FixedPoint::new(*factor)).collect();
     let numbers = |of: &dyn Fn(&FixedPoint) -> i64| -> Vec<i64> { points.iter().map(of).collect() };

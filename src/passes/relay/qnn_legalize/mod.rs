@@ -16,6 +16,8 @@ mod requantize;
 mod tables;
 mod targets;
 
+pub(super) use fixed_point::{Factors, multiply as multiply_fixed, to_nearest};
+
 use super::legalize::target_of;
 use super::support::emit::Emit;
 use super::support::legalizer::{Replaced, Site, legalize};

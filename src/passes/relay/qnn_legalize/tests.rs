@@ -1,30 +1,6 @@
-use super::super::testing::{after, failure, read, run, unchanged};
-use crate::eval::{EvalOptions, Value, eval_expr};
+use super::super::testing::{after, data, failure, read, run, unchanged, values};
 use crate::infer::infer_module;
-use crate::ir::{DType, Module, Store, Tensor};
-use crate::ops::build::elements;
-
-/// Integers that look random and stay in the range of a type.
-fn data(dtype: DType, shape: &[i64]) -> Tensor {
-    let count = shape.iter().product::<i64>();
-    let values: Vec<u8> = (0..count).map(|i| (i * 37 + i * i * 11 + 5) as u8).collect();
-    let bytes = match dtype {
-        DType::F32 => values.iter().flat_map(|v| (f32::from(*v as i8) / 16.0).to_le_bytes()).collect(),
-        DType::I32 => values.iter().flat_map(|v| (i32::from(*v) * 300 - 20_000).to_le_bytes()).collect(),
-        _ => values,
-    };
-    Tensor::new(dtype, shape, bytes)
-}
-
-fn values(store: &mut Store, module: &Module, inputs: &[Tensor]) -> Vec<f64> {
-    let main = store.name("main");
-    let main = module.function(main).expect("there is a main");
-    let inputs: Vec<Value> = inputs.iter().cloned().map(|tensor| Value::Tensor(tensor.into())).collect();
-    match eval_expr(store, module, main, &inputs, EvalOptions::default()).unwrap_or_else(|e| panic!("{}", e.message)) {
-        Value::Tensor(tensor) => elements(&tensor).expect("numbers"),
-        other => panic!("{other:?}"),
-    }
-}
+use crate::ir::{DType, Store, Tensor};
 
 /// Asserts that nothing quantised is left and that values stay, but for one step where `within` is 1.
 fn lowered(call: &str, source: &str, inputs: &[Tensor], within: f64) -> String {
