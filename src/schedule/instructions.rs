@@ -16,6 +16,10 @@ impl Call<'_> {
         let blocks = |all: Vec<BlockRef>| Ok(all.into_iter().map(Value::Block).collect());
         let loops = |all: Vec<LoopRef>| Ok(all.into_iter().map(Value::Loop).collect());
         match self.instruction.name.as_str() {
+            "" => match self.value(self.need(0, "value")?)? {
+                Value::List(items) => Ok(items),
+                value => one(value),
+            },
             "get_sblock" | "get_block" => {
                 let func = match self.get(1, "func_name") {
                     Some(_) => Some(self.text(1, "func_name")?),

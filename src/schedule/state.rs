@@ -5,6 +5,7 @@ use super::scope::{dependencies, stages_in};
 use super::tree::{Tree, What, blocks_in};
 use super::{Outcome, refuse};
 use crate::ir::{Block, Expr, ExprId, For, Id, IdMap, Module, Name, PrimFunc, PrimId, Rewrite, Stmt, StmtId, Store, Symbol};
+use crate::parse::trace::Instruction;
 use crate::tir::rebuild_func;
 use rustc_hash::FxHashMap;
 
@@ -72,9 +73,11 @@ pub(super) const LOOK_UPS: [&str; 11] = [
     "sample_compute_location",
 ];
 
-/// True if an instruction may change a program; the others look for blocks and loops, or decide on numbers.
-pub fn changes(name: &str) -> bool {
-    !(LOOK_UPS.contains(&name) || QUIET.contains(&name))
+/// The primitive by which an instruction may change a program, itself or one among its arguments; the others look for blocks
+/// and loops, or decide on numbers.
+pub fn changes(instruction: &Instruction) -> Option<&str> {
+    let all = [instruction].into_iter().chain(instruction.nested.iter().rev());
+    all.map(|one| one.name.as_str()).find(|name| !(name.is_empty() || LOOK_UPS.contains(name) || QUIET.contains(name)))
 }
 
 /// Facts about a block (TVM's `SBlockInfo`).

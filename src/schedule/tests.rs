@@ -73,6 +73,30 @@ fn a_loop_that_is_not_divided_evenly_gets_a_predicate() {
     );
 }
 
+/// TVM takes such lines as Python does them.
+#[test]
+fn instructions_stand_among_the_arguments_of_others() {
+    let plain = "c = sch.get_sblock('C')\ni, k = sch.get_loops(c)\na, b = sch.split(i, [None, 4])\nd, e, f = sch.split(k, [2, 2, 2])\nsch.reorder(a, d, e, f, b)\nsch.vectorize(b)\n";
+    let wanted = applied(plain);
+    assert!(wanted.1.is_ok(), "{wanted:?}");
+    for trace in [
+        "bn, t = 4, [2, 2, 2]\na, b = sch.split(sch.get_loops(sch.get_sblock('C'))[0], [None, bn])  # rows\n\
+         d, e, f = sch.split(sch.get_loops('C')[-1], t)\nsch.reorder(a, d, e, f, b)\nsch.vectorize(sch.get_loops('C')[4])\n",
+        "s = tvm.s_tir.Schedule(Module)\nc = s.get_block('C')\n(a, b) = s.split(s.get_loops(c)[0], factors=[None, 2 * 2])\n\
+         l = s.get_loops(c)\nd, *rest = s.split(l[-1], [2, 2, 2])\ns.reorder(*l[:1], d, *rest, b)\n\
+         all = rest + [b]\ns.vectorize(all[-1])\nprint(s.mod)\ns.mod.show()\n",
+    ] {
+        let found = applied(trace);
+        assert!(found.1.is_ok(), "{:?}", found.1);
+        assert_eq!(found.0, wanted.0, "{trace}");
+    }
+    let (_, result) = applied("i, k = sch.get_loops('C')\nsch.vectorize(sch.split(k, [2, 4])[0])\n");
+    let failure = result.expect_err("a reduction");
+    assert!(failure.done == 1 && failure.message.starts_with("ScheduleError: The \"parallel\""), "{failure:?}");
+    let (_, result) = applied("i, = sch.get_loops('C')\n");
+    assert_eq!(result.expect_err("there are two loops").message, "ValueError: 2 results for 1 names");
+}
+
 #[test]
 fn a_reduction_is_divided_among_the_iterations_of_a_loop() {
     gives(

@@ -63,8 +63,15 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Applies an instruction; what it gives gets its names.
+    /// Applies an instruction and those among its arguments; what it gives gets its names.
     pub fn apply(&mut self, state: &mut State<'_>, instruction: &Instruction) -> Outcome<()> {
+        for nested in &instruction.nested {
+            self.apply_one(state, nested)?;
+        }
+        self.apply_one(state, instruction)
+    }
+
+    fn apply_one(&mut self, state: &mut State<'_>, instruction: &Instruction) -> Outcome<()> {
         let names = &mut self.names;
         let call = Call { instruction, names };
         let mut values = state.recorded(&instruction.name, |state| call.apply(state))?;
@@ -72,16 +79,28 @@ impl Tracer {
             values = vec![picked(&values, pick)?];
         }
         let outs = &instruction.outs;
-        match (values.len(), outs.len()) {
-            (_, 0) => {}
-            (1, 1) => {
-                names.insert(outs[0].clone(), values[0].clone());
+        let wrong = |n: usize| refuse(format!("ValueError: {n} results for {} names", outs.len()));
+        if let [one] = &outs[..] {
+            match (one.strip_prefix('*'), one.strip_suffix(',')) {
+                (Some(rest), _) => names.insert(rest.to_owned(), Value::List(values)),
+                (_, Some(only)) if values.len() == 1 => names.insert(only.to_owned(), values.remove(0)),
+                (_, Some(_)) => return wrong(values.len()),
+                _ if values.len() == 1 => names.insert(one.clone(), values.remove(0)),
+                _ => names.insert(one.clone(), Value::List(values)),
+            };
+            return Ok(());
+        }
+        if let Some(at) = outs.iter().position(|out| out.starts_with('*')) {
+            if values.len() + 1 < outs.len() {
+                return wrong(values.len());
             }
-            (n, m) if n == m => names.extend(outs.iter().cloned().zip(values)),
-            (_, 1) => {
-                names.insert(outs[0].clone(), Value::List(values));
-            }
-            (n, m) => return refuse(format!("ValueError: {n} results for {m} names")),
+            let end = values.len() + 1 - (outs.len() - at);
+            let rest: Vec<Value> = values.splice(at..end, [Value::None]).collect();
+            values[at] = Value::List(rest);
+        }
+        match values.len() == outs.len() || outs.is_empty() {
+            true => names.extend(outs.iter().map(|out| out.trim_start_matches('*').to_owned()).zip(values)),
+            false => return wrong(values.len()),
         }
         Ok(())
     }
@@ -93,6 +112,8 @@ impl Tracer {
         sort_by(&mut names, |a, b| a.0.len().cmp(&b.0.len()).then_with(|| a.0.cmp(b.0)));
         for (name, value) in names {
             match value {
+                // It has no name in the text.
+                _ if name.starts_with(' ') => {}
                 Value::Block(block) => found.push((name.clone(), What::Block(state.block_id(*block)))),
                 Value::Loop(of) => found.push((name.clone(), What::Loop(of.var))),
                 _ => {}
@@ -147,7 +168,29 @@ impl<'a> Call<'a> {
             NodeKind::Int(value) => Ok(Value::Int(*value)),
             NodeKind::Bool(value) => Ok(Value::Int(i64::from(*value))),
             NodeKind::None => Ok(Value::None),
-            NodeKind::List(items) => Ok(Value::List(items.iter().map(|item| self.value(item)).collect::<Outcome<_>>()?)),
+            NodeKind::List(items) => {
+                let mut all = Vec::new();
+                for item in items {
+                    match &item.kind {
+                        NodeKind::Starred(inner) => match self.value(inner)? {
+                            Value::List(items) => all.extend(items),
+                            one => all.push(one),
+                        },
+                        _ => all.push(self.value(item)?),
+                    }
+                }
+                Ok(Value::List(all))
+            }
+            NodeKind::Slice(of, lower, upper) => {
+                let values = match self.value(of)? {
+                    Value::List(items) => items,
+                    one => vec![one],
+                };
+                let len = values.len() as i64;
+                let place = |at: i64| (if at < 0 { at + len } else { at }).clamp(0, len) as usize;
+                let (from, to) = (place(lower.unwrap_or(0)), place(upper.unwrap_or(len)));
+                Ok(Value::List(values.get(from..to).unwrap_or_default().to_vec()))
+            }
             NodeKind::Item(of, at) => match self.value(of)? {
                 Value::List(items) => picked(&items, *at),
                 Value::Block(_) | Value::Loop(_) if matches!(at, 0 | -1) => self.value(of),
@@ -158,7 +201,15 @@ impl<'a> Call<'a> {
                     Some(value) => Ok(Value::Int(value)),
                     None => refuse("ValueError: the number cannot be computed"),
                 },
+                (Value::List(mut a), Value::List(b)) if *op == PrimOp::Add => {
+                    a.extend(b);
+                    Ok(Value::List(a))
+                }
                 _ => refuse("TypeError: numbers are needed here"),
+            },
+            NodeKind::Neg(of) => match self.value(of)? {
+                Value::Int(value) => Ok(Value::Int(value.wrapping_neg())),
+                _ => refuse("TypeError: a number is needed here"),
             },
             _ => refuse("TypeError: a block, a loop or a number is needed here"),
         }
@@ -266,12 +317,12 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn factors(&self, state: &mut State<'_>, place: usize) -> Outcome<Vec<Option<PrimId>>> {
-        let NodeKind::List(items) = &self.need(place, "factors")?.kind else {
+        let Value::List(items) = self.value(self.need(place, "factors")?)? else {
             return refuse("TypeError: `factors` is a list");
         };
         let mut found = Vec::new();
         for item in items {
-            found.push(match self.value(item)? {
+            found.push(match item {
                 Value::Int(value) => Some(state.store.prim_int(value, DType::I32)),
                 Value::None => None,
                 _ => return refuse("TypeError: a factor is a number"),

@@ -91,10 +91,10 @@ impl Session {
         match parse_trace(trace) {
             Err(found) => nest.problem = found.into_iter().next().map_or(String::new(), |found| found.message),
             Ok(all) => {
-                nest.instructions = all.iter().map(|one| (one.span, one.name.clone(), changes(&one.name))).collect();
+                nest.instructions = all.iter().map(|one| (one.span, one.name.clone(), changes(one).is_some())).collect();
                 let mut left = upto;
                 for instruction in &all {
-                    if changes(&instruction.name) {
+                    if changes(instruction).is_some() {
                         if left == 0 {
                             break;
                         }

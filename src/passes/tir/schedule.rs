@@ -81,14 +81,14 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
         let from = state.store.log.done.len();
         let applied = tracer.apply(&mut state, instruction);
         let rewrites = from..state.store.log.done.len();
-        let name = || instruction.name.clone();
+        let name = || changes(instruction).unwrap_or(&instruction.name).to_owned();
         if let Err(Refused(message)) = applied {
             let line = text[instruction.span.start as usize..].lines().next().unwrap_or_default();
             let found = Diagnostic::error("schedule-refused", format!("instruction {}, `{line}`: {message}", done + 1), None);
             cx.stages.push(Stage { name: name(), result: Err(found.clone()), rewrites });
             return Err(vec![found]);
         }
-        if changes(&instruction.name) {
+        if changes(instruction).is_some() {
             cx.stages.push(Stage { name: name(), result: Ok(state.module()), rewrites });
         }
     }
