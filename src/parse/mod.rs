@@ -36,6 +36,7 @@
 //! | `relay-extern` | warning: TVM reads nothing behind an extern type |
 //! | `relay-metadata` | the metadata section is missing, damaged, or does not match |
 
+mod effort;
 mod front;
 mod json;
 mod lex;

@@ -296,6 +296,8 @@ impl fmt::Display for Literal {
             Literal::Bool(true) => f.write_str("True"),
             Literal::Bool(false) => f.write_str("False"),
             Literal::Int(i) => write!(f, "{i}"),
+            // As large as it gets, in digits: `inf` would be a name.
+            Literal::Float(x) if x.is_infinite() => f.write_str(if *x > 0.0 { "1e999" } else { "-1e999" }),
             Literal::Float(x) => write!(f, "{x:?}"),
             Literal::Str(s) => {
                 let escaped = s.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
@@ -335,6 +337,11 @@ mod tests {
         let layouts = r#"ConvertLayout(desired_layouts={"nn.conv2d": ["NHWC", "default"]})"#;
         assert_eq!(round_trip(layouts), layouts);
         assert_eq!(round_trip("A( 'x\\'y' , 1e-5,None ,),B"), "A(\"x'y\", 1e-5, None), B()");
+    }
+
+    #[test]
+    fn an_infinity_is_written_as_a_number_that_is_read() {
+        assert_eq!(round_trip("A(1e999, -1e400)"), "A(1e999, -1e999)");
     }
 
     #[test]

@@ -8,85 +8,28 @@ mod targets;
 use passlab::check::random::Random;
 use targets::TARGETS;
 
-/// Pieces that texts are damaged with: pieces that mean something somewhere.
-const PIECES: &[&str] = &[
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "}",
-    "\"",
-    "'",
-    "%",
-    "@",
-    "#",
-    "//",
-    "/*",
-    "*/",
-    "\\",
-    "\n",
-    "\t",
-    "\r",
-    "\u{0}",
-    "\u{feff}",
-    "é",
-    "𝕏",
-    "\u{202e}",
-    "meta[relay.Constant][0]",
-    "meta[relay.Constant][99999999999]",
-    "#[metadata]\n{",
-    "-1",
-    "0",
-    "9223372036854775807",
-    "99999999999999999999",
-    "1e999",
-    "nan",
-    "inff",
-    "-0f",
-    "Tensor[(",
-    "?",
-    "let %x = ",
-    "if (",
-    "else",
-    "match",
-    "fn ",
-    "def @f",
-    "R.",
-    "T.",
-    "cls.",
-    "R.dataflow()",
-    "T.grid(",
-    "T.sblock(\"",
-    "lambda: ",
-    "range(",
-    "dtype=\"float33\"",
-    "None",
-    "True",
-    "*",
-    "**",
-    ":",
-    ";",
-    ",",
-    "=",
-    "->",
-    "=>",
-    "<",
-    ">",
-    "_",
-    "0x",
-    "f\"{",
-    "\"\"\"",
-    "    ",
-    "passlab 1\n",
-    "// pass: ",
-    "// file:|",
-    "$",
-    "`",
-];
+/// Pieces that texts are damaged with: pieces that mean something somewhere. The fuzzer has the same file as its dictionary.
+fn pieces() -> Vec<String> {
+    let piece = |line: &str| {
+        let quoted = line.strip_prefix('"')?.strip_suffix('"')?;
+        let (mut bytes, mut rest) = (Vec::new(), quoted.bytes());
+        while let Some(byte) = rest.next() {
+            bytes.push(match byte {
+                b'\\' => match rest.next()? {
+                    b'x' => u8::from_str_radix(&String::from_utf8(vec![rest.next()?, rest.next()?]).ok()?, 16).ok()?,
+                    other => other,
+                },
+                other => other,
+            });
+        }
+        String::from_utf8(bytes).ok()
+    };
+    let lines = include_str!("../../fuzz/pieces.dict").lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| piece(line).unwrap_or_else(|| panic!("{line} is no piece"))).collect()
+}
 
 /// A text with some of its parts replaced, repeated, moved, cut or left out.
-fn damaged(random: &mut Random, text: &str, others: &[String]) -> String {
+fn damaged(random: &mut Random, text: &str, others: &[String], pieces: &[String]) -> String {
     let mut bytes: Vec<char> = text.chars().collect();
     for _ in 0..1 + random.below(6) {
         let at = random.below(bytes.len() + 1);
@@ -107,9 +50,9 @@ fn damaged(random: &mut Random, text: &str, others: &[String]) -> String {
                 bytes.splice(at..at, other[from..to].iter().copied());
             }
             5 if at < bytes.len() && bytes[at].is_ascii_digit() => {
-                bytes.splice(at..=at, random.pick(PIECES).chars());
+                bytes.splice(at..=at, random.pick(pieces).chars());
             }
-            _ => drop(bytes.splice(at..at, random.pick(PIECES).chars())),
+            _ => drop(bytes.splice(at..at, random.pick(pieces).chars())),
         }
     }
     bytes.into_iter().collect()
@@ -119,6 +62,7 @@ fn damaged(random: &mut Random, text: &str, others: &[String]) -> String {
 fn nothing_that_is_read_panics() {
     let count: usize = std::env::var("PASSLAB_FUZZ").ok().and_then(|text| text.parse().ok()).unwrap_or(120);
     let wanted = std::env::var("PASSLAB_TARGET").unwrap_or_default();
+    let pieces = pieces();
     let mut wrong = Vec::new();
     for target in TARGETS.iter().filter(|target| target.name.contains(&wanted)) {
         let corpus = target.corpus();
@@ -128,7 +72,7 @@ fn nothing_that_is_read_panics() {
                 Some(text) => text.clone(),
                 None => {
                     let base = random.pick(&corpus).clone();
-                    damaged(&mut random, &base, &corpus)
+                    damaged(&mut random, &base, &corpus, &pieces)
                 }
             };
             // An overflow of the stack ends the process; the thread has as much as a worker of a browser.

@@ -1,7 +1,8 @@
 //! Readers of texts that others wrote, each with texts to begin from.
 
+use passlab::check::step::Budget;
 use passlab::check::{relax, relay, tir};
-use passlab::eval::{EvalOptions, eval_function};
+use passlab::eval::{CacheShape, EvalOptions, eval_function};
 use passlab::ir::Store;
 use passlab::parse::{Options, parse_with, trace::parse_trace};
 use passlab::pass::PassContext;
@@ -9,73 +10,80 @@ use passlab::pass::call::{parse_calls, parse_literal};
 use passlab::print::Numbering;
 use passlab::repro::{Document, DocumentRow, link, text};
 use passlab::session::{Place, Session, open, seeded_args};
-use passlab::trust::Property;
+use passlab::trust::{Property, Reducer, Trust, bisect};
 
 /// Something that reads.
 pub struct Target {
-    /// Its name.
+    /// Its name, that of its folder in `fuzz/corpus`, and that of its program in `fuzz/fuzz_targets`.
     pub name: &'static str,
-    /// Folders of the project with texts for it, and their ends.
+    /// Folders of the project with more texts for it, and what those contain.
     texts: &'static [(&'static str, &'static str)],
-    /// More of them.
+    /// Made-up ones.
     more: fn() -> Vec<String>,
     /// Reads one.
     pub run: fn(&str),
 }
 
+/// Reads bytes as the target of a name. What is no UTF-8 does not reach the engine: its texts are strings.
+#[allow(dead_code, reason = "tests go through the list")]
+pub fn run(name: &str, data: &[u8]) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
+    if let Ok(text) = std::str::from_utf8(data) {
+        (target.run)(text);
+    }
+}
+
+#[allow(dead_code, reason = "the fuzzer has the folder itself")]
 impl Target {
-    /// Texts that are whole.
+    /// Texts that are whole: those of its folder, those of the project, made-up ones.
     pub fn corpus(&self) -> Vec<String> {
-        let mut found = (self.more)();
-        for (folder, end) in self.texts {
+        let own = format!("fuzz/corpus/{}", self.name);
+        let mut found = Vec::new();
+        for (folder, has) in [(own.as_str(), "")].iter().chain(self.texts) {
             let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
             let mut paths: Vec<_> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
             paths.sort();
-            let texts = paths
-                .iter()
-                .filter(|path| path.to_string_lossy().ends_with(end))
-                .filter_map(|path| std::fs::read_to_string(path).ok());
-            found.extend(texts.filter(|text| text.len() < 6000));
+            let texts = paths.iter().filter_map(|path| std::fs::read_to_string(path).ok());
+            found.extend(texts.filter(|text| text.len() < 6000 && text.contains(has)));
         }
+        found.extend((self.more)());
         found
     }
 }
 
+const RELAY: &str = "#[version";
+const RELAX: &str = "R.function";
+const TIR: &str = "T.prim_func";
+
 /// All of them.
 pub const TARGETS: &[Target] = &[
-    Target { name: "relay", texts: &[("www/examples", ".relay"), ("tests/filetests", ".relay")], more: made_relay, run: program },
-    Target { name: "metadata", texts: &[], more: with_metadata, run: program },
-    Target { name: "script", texts: &[("www/examples", ".py"), ("tests/filetests", ".py")], more: made_scripts, run: program },
+    Target { name: "relay", texts: &[("www/examples", RELAY), ("tests/filetests", RELAY)], more: made_relay, run: program },
+    Target { name: "relax", texts: &[("www/examples", RELAX), ("tests/filetests", RELAX)], more: made_relax, run: program },
+    Target { name: "tir", texts: &[("www/examples", TIR), ("tests/filetests", TIR)], more: made_tir, run: program },
+    Target { name: "metadata", texts: &[], more: Vec::new, run: program },
     Target { name: "reproducer", texts: &[], more: reproducers, run: reproducer },
     Target { name: "link", texts: &[], more: links, run: decode },
-    Target { name: "calls", texts: &[], more: calls, run: notation },
-    Target { name: "trace", texts: &[], more: traces, run: |text| drop(parse_trace(text)) },
-    Target { name: "boundary", texts: &[("www/examples", ".relay"), ("www/examples", ".py")], more: reproducers, run: boundary },
+    Target { name: "calls", texts: &[], more: Vec::new, run: notation },
+    Target { name: "trace", texts: &[], more: Vec::new, run: trace },
+    Target { name: "boundary", texts: &[("www/examples", "")], more: reproducers, run: boundary },
 ];
 
 fn made_relay() -> Vec<String> {
     (0..6).map(|seed| relay::program(seed, relay::Shape::default())).collect()
 }
 
-fn made_scripts() -> Vec<String> {
-    (0..4).flat_map(|seed| [relax::program(seed, false), tir::program(seed)]).collect()
+fn made_relax() -> Vec<String> {
+    (0..4).map(|seed| relax::program(seed, false)).collect()
 }
 
-fn with_metadata() -> Vec<String> {
-    // A constant of four floats; the data is base64 of a DLTensor as TVM writes it.
-    let program =
-        "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2, 3), float32]) {\n  add(%x, ones(shape=[2, 3], dtype=\"float32\"))\n}\n";
-    let mut session = Session::new(|| 0.0);
-    let rows = vec![DocumentRow { call: "FoldConstant()".into(), enabled: true }];
-    session.run(&Document { source: program.into(), rows, ..Document::default() }, false);
-    let last = session.trace().versions.len() - 1;
-    session.text(last, Numbering::Exact).into_iter().collect()
+fn made_tir() -> Vec<String> {
+    (0..4).map(tir::program).collect()
 }
 
 fn reproducers() -> Vec<String> {
     let head = "// passlab 1\n// pass: FoldConstant()\n// pass: off FuseOps(fuse_opt_level=2)\n// opt_level: 3\n// required: FastMath\n\
                 // config: relay.FuseOps.max_depth=4\n// instrument: VerifyEach\n";
-    let mut all = vec![format!("{head}{}", made_relay()[0]), format!("{}{}", head.replace("//", "#"), made_scripts()[0])];
+    let mut all = vec![format!("{head}{}", made_relay()[0]), format!("{}{}", head.replace("//", "#"), made_relax()[0])];
     let document = Document {
         source: made_relay()[1].clone(),
         rows: vec![DocumentRow { call: "Sequential([FoldConstant(), FuseOps()], opt_level=2)".into(), enabled: true }],
@@ -90,27 +98,6 @@ fn reproducers() -> Vec<String> {
 fn links() -> Vec<String> {
     let documents = reproducers().into_iter().filter_map(|source| text::read(&source).ok());
     documents.map(|(document, _)| link::encode(&document)).collect()
-}
-
-fn calls() -> Vec<String> {
-    [
-        "FoldConstant(), FuseOps(fuse_opt_level=2)",
-        "ConvertLayout(desired_layouts={\"nn.conv2d\": [\"NHWC\", \"default\"]})",
-        "Sequential([FoldConstant(), Sequential([FuseOps()], opt_level=-1)], opt_level=2)",
-        "s_tir.ThreadSync(\"shared\"), tirx.BindTarget({\"kind\": \"llvm\"}), Schedule(trace=\"b = sch.get_sblock(name='B')\")",
-        "count:nn.conv2d>=2",
-        "-1.5e300",
-    ]
-    .map(str::to_owned)
-    .to_vec()
-}
-
-fn traces() -> Vec<String> {
-    vec![
-        "b0 = sch.get_sblock(name=\"B\", func_name=\"main\")\nl1, l2 = sch.get_loops(block=b0)\nl3, l4 = sch.split(loop=l1, factors=[None, 4], \
-         preserve_unit_iters=True)\nsch.vectorize(loop=l4)\nsch.annotate(block_or_loop=b0, ann_key=\"k\", ann_val=[1, \"x\"])\n"
-            .to_owned(),
-    ]
 }
 
 /// Reads a program, prints it, reads that; verifies and runs it.
@@ -147,6 +134,15 @@ fn decode(text: &str) {
     }
 }
 
+/// Reads the trace of a schedule, and applies it to a program.
+fn trace(text: &str) {
+    if parse_trace(text).is_ok() {
+        let mut session = Session::new(|| 0.0);
+        session.run(&Document { source: tir::program(1), ..Document::default() }, false);
+        let _ = session.nest(0, "main", text, usize::MAX, &[text.to_owned()]);
+    }
+}
+
 fn notation(text: &str) {
     let _ = parse_literal(text);
     let _ = Property::parse(text);
@@ -177,10 +173,27 @@ fn boundary(source: &str) {
         let _ = session.preview(version, "FoldConstant()");
         let _ = session.operators(0, version);
     }
+    let mut trust = Trust::new(Budget { work: 100_000 });
     for step in 0..=session.trace().steps.len() {
         let _ = session.rewrites(step);
         let _ = session.partial(step, 1);
+        let _ = trust.check(&mut session, step);
     }
+    for name in ["main", "", "\u{0}"] {
+        let _ = session.nest(last - 1, name, &document.script, 3, &[]);
+        let _ = session.measure(last - 1, 0, name, 1, CacheShape::default());
+    }
+    for property in [Property::Check, Property::Verify, Property::Diagnostic(String::new())] {
+        let _ = bisect(&mut session, &mut trust, &property);
+        if let Some(mut reducer) = Reducer::new(&mut session, &property) {
+            let mut left = 3;
+            reducer.finish(&mut |_| {
+                left -= 1;
+                left > 0
+            });
+        }
+    }
+    let _ = session.beside(&document);
     let _ = session.result_hash();
     let _ = session.dump();
     let _ = session.compare(0, source);

@@ -6,6 +6,7 @@
 
 mod build;
 mod engine;
+mod fuzz;
 mod kept;
 mod linked;
 mod python;
@@ -33,7 +34,8 @@ cargo xtask record [KIND...]              the suite in tests/conformance anew, b
 cargo xtask bench [ARGUMENT...]           how fast the engine is: cargo bench
 cargo xtask bench page                    how fast the page in dist/ answers, in a real browser
 cargo xtask bench tvm [PART...]           passes of Relax beside TVM's own, where $PASSLAB_PYTHON has it
-cargo xtask cross [ARGUMENT...]           random programs of Relax through our passes and TVM's; --help says more";
+cargo xtask cross [ARGUMENT...]           random programs of Relax through our passes and TVM's; --help says more
+cargo xtask fuzz TARGET [SECONDS]         a target of fuzz/fuzz_targets with libFuzzer; needs a C++ compiler";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
             sh::cargo().args(["bench", "--bench", "tvm", "--"]).args(&rest[1..]).run()
         }
         "cross" => sh::cargo().args(["test", "--quiet", "--test", "cross", "--"]).args(&rest).run(),
+        "fuzz" => fuzz::fuzz(&rest),
         "bench" => sh::cargo().arg("bench").args(&rest).run(),
         "help" | "--help" | "-h" => {
             println!("{HELP}");

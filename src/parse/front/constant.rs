@@ -1,6 +1,7 @@
 //! Constants of the Python around a program: `n = 1024`, `shape = (n, n // 2)`, `dtype = "float32"`.
 
 use crate::ir::Id;
+use crate::parse::effort::spend;
 use crate::parse::script::tree::{Binary, Expr, StmtKind, Tree, Unary};
 use crate::parse::script::{self};
 use rustc_hash::FxHashMap;
@@ -67,6 +68,7 @@ impl Constants {
         while self.made.last().is_some_and(|(column, _)| *column > indent) {
             let Some((column, name)) = self.made.pop() else { return };
             if let Some(values) = self.known.get_mut(&name) {
+                spend(values.len());
                 values.retain(|(known, _)| *known != column);
             }
         }
@@ -81,6 +83,7 @@ impl Constants {
     pub(super) fn set(&mut self, indent: usize, name: &str, value: Constant) {
         let values = self.known.entry(name.to_owned()).or_default();
         let before = values.len();
+        spend(before + 1);
         values.retain(|(column, _)| *column != indent);
         if values.len() == before {
             self.made.push((indent, name.to_owned()));

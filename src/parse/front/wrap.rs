@@ -2,6 +2,7 @@
 
 use super::text::Text;
 use crate::diag::{Diagnostic, Span};
+use crate::parse::effort::spend;
 use std::ops::Range;
 
 /// Takes off what is around a text, layer by layer; says what it was.
@@ -31,9 +32,10 @@ fn colours(source: &Text) -> Option<(Text, &'static str)> {
         out.copy(source, at..start);
         // `ESC [`, numbers and marks, and the letter that says what they do.
         let len = text[start + 1..].strip_prefix('[').map_or(0, |rest| {
-            let numbers = rest.bytes().take_while(|byte| matches!(byte, 0x20..=0x3f)).count();
+            let numbers = rest.bytes().take_while(|byte| matches!(byte, 0x20..=0x3f)).inspect(|_| spend(1)).count();
             1 + numbers + usize::from(rest[numbers..].starts_with(|c: char| matches!(c, '@'..='~')))
         });
+        spend(start + 1 + len - at);
         at = start + 1 + len;
     }
     out.copy(source, at..text.len());

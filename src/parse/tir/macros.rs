@@ -4,6 +4,7 @@ use super::value::Value;
 use super::{Node, Read, Reader, decorator};
 use crate::diag::Span;
 use crate::ir::{DType, Id, Symbol};
+use crate::parse::effort::spend;
 use crate::parse::script::tree::{Arg, Def, Tree};
 
 /// The greatest nesting depth of macros and lambdas.
@@ -29,7 +30,7 @@ impl<'s> Reader<'_, 's, '_> {
         if self.inside.is_some() {
             return None;
         }
-        let all = || self.tree.def_ids().filter(|id| is_macro(self.tree, self.tree.def(*id))).collect();
+        let all = || self.tree.def_ids().inspect(|_| spend(1)).filter(|id| is_macro(self.tree, self.tree.def(*id))).collect();
         let macros = self.tree.macros.get_or_init(all);
         macros.iter().copied().find(|id| self.tree.text(self.tree.def(*id).name) == name)
     }

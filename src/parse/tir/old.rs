@@ -4,6 +4,7 @@ use super::value::Value;
 use super::{Def, Node, Read, Reader, decorator};
 use crate::diag::{Diagnostic, Fix, Span};
 use crate::ir::{DType, Id, IterKind, List, PrimExpr, PrimId, Stmt};
+use crate::parse::effort::spend;
 use crate::parse::script::tree::{Arg, Stmt as Line, Tree, WithItem};
 
 /// The names that only old texts have after `T.`.
@@ -35,7 +36,7 @@ const MARKS: &[&str] = &[
 
 /// Returns the expressions of a function.
 fn inside(def: &Def) -> impl Iterator<Item = Id<Node>> + use<> {
-    (def.exprs.0 as usize..def.exprs.1 as usize).map(Id::from_index)
+    (def.exprs.0 as usize..def.exprs.1 as usize).map(Id::from_index).inspect(|_| spend(1))
 }
 
 /// Returns the name after `T.` in an expression.
@@ -47,6 +48,7 @@ fn behind<'s>(tree: &Tree<'s>, id: Id<Node>) -> Option<(&'s str, &'s str)> {
 
 /// True if a text imports tensor programs as TVM did before they were `tirx`.
 fn imports_old(source: &str) -> bool {
+    spend(source.len());
     source.lines().any(|line| {
         let line = line.trim_start_matches(['#', ' ']);
         ["from tvm.script import tir", "import tvm.script.tir", "from tvm.script import ty", "from tvm.script.parser import tir"]
