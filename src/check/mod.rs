@@ -12,6 +12,7 @@ pub mod random;
 pub mod relax;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod relay;
+mod signature;
 pub mod step;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod tir;

@@ -1,6 +1,7 @@
 //! Checks a step by running the functions of a module before and after it on the same arguments.
 
 use super::compare::{Agreement, Spot, Tolerance, compare};
+use super::signature::{arity, is_private, parameter_types, parameters};
 use crate::eval::{self, EvalFailure, EvalOptions, Kind, Making, Value, eval_function, show};
 use crate::ir::walk::post_order;
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store};
@@ -362,7 +363,12 @@ impl Trial<'_> {
     fn signature(&self, store: &Store) -> Result<(), EvalFailure> {
         let count = |module: &Module| module.function(self.name).map_or(0, |root| arity(store, root));
         let (before, after) = (count(self.before), count(self.after));
+        let types = |module: &Module| module.function(self.name).map_or(Vec::new(), |root| parameter_types(store, root));
         match self.keeps {
+            // A pass knows all callers of a private function, and may have changed what they give it.
+            _ if before == after && is_private(store, self.before, self.name) && types(self.before) != types(self.after) => {
+                Err(failure("signature", &format!("`{}` is private and takes something else after", store.str(self.name))))
+            }
             _ if before == after => Ok(()),
             Keeps::Other(why) => Err(failure("signature", why)),
             Keeps::Bundled | Keeps::Lifted => Ok(()),
@@ -452,26 +458,6 @@ fn simplified(value: &Value, how: usize) -> Option<Value> {
         .collect();
     let is_simple = old.iter().all(|x| *x == 0.0) || (how > 0 && old.iter().all(|x| *x == 1.0)) || old == new;
     if is_simple { None } else { write(tensor.dtype, &tensor.shape, &new).ok().map(Value::Tensor) }
-}
-
-fn arity(store: &Store, root: ExprId) -> usize {
-    match store.expr(root) {
-        Expr::PrimFunc(program) => store.prim_func(program).params.len(),
-        _ => store.as_function(root).map_or(0, |function| function.params.len()),
-    }
-}
-
-fn parameters(store: &Store, root: ExprId) -> Vec<String> {
-    match store.expr(root) {
-        Expr::PrimFunc(program) => {
-            let params = store.prim_func(program).params.iter();
-            params.map(|param| store.str(store.prim_param_name(*param)).to_owned()).collect()
-        }
-        _ => {
-            let params = store.as_function(root).map(|function| function.params);
-            params.into_iter().flat_map(|params| store.items(params)).map(|param| store.var_name(param).to_owned()).collect()
-        }
-    }
 }
 
 /// Returns functions that differ between the versions, or that only one has.

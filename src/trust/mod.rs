@@ -3,9 +3,11 @@
 //! - [`Trust`]: checks steps of a session, of a smaller program where the program takes too long.
 //! - [`bisect`]: the step, and its rewrite, after which a property is lost.
 //! - [`Reducer`]: the smallest program and list that still show it; `text` takes programs apart.
-//! - `sweep`: every pass on a program; not in the page.
+//! - `sweep`: every pass on a program; not in the page. `known`: what it finds in TVM, too.
 //! - `shrink`: programs with smaller extents.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod known;
 mod property;
 mod reduce;
 mod shrink;

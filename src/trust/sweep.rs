@@ -1,5 +1,6 @@
 //! Every pass and pipeline on a program: none panics, leaves what is ill-formed, or changes what is computed.
 
+use super::known::is_known;
 use super::{Property, Reducer, Trust, bisect};
 use crate::check::{relax, relay, tir};
 use crate::parse::Options;
@@ -33,17 +34,6 @@ const LEADS: &[(&str, &str)] = &[
     ("s_tir.HoistExpression()", LOWERED),
     ("s_tir.HoistIfThenElse()", LOWERED),
     ("tirx.CommonSubexprElim()", LOWERED),
-];
-
-/// Findings that TVM has as well: a pass by its name, the kind, and a part of what is said. Those of Relax and TIR were tried
-/// there with one program each; that of Relay was read in its source.
-const AS_IN_TVM: &[(&str, &str, &str)] = &[
-    // A variable of a dataflow block stays one when the block is cut in two around the function that is put in.
-    ("InlinePrivateFunctions", "verify", "is used outside of its block"),
-    // Regions of blocks name the buffer that was there before.
-    ("tirx.FlattenBuffer", "verify", "is used without a prior DeclBuffer"),
-    // Bindings that nothing uses are left out, also those that write to a reference.
-    ("ToGraphNormalForm", "check", "let to its value"),
 ];
 
 /// Blocks become loops.
@@ -109,7 +99,7 @@ fn tried(document: &Document, steps: &mut usize) -> Option<Finding> {
         let Some(culprit) = bisect(&mut session, &mut Trust::default(), &property) else { continue };
         let kind = if matches!(property, Property::Check) { "check" } else { "verify" };
         let said = culprit.to_string();
-        if AS_IN_TVM.iter().any(|(pass, of, part)| culprit.name == *pass && *of == kind && said.contains(part)) {
+        if is_known(&session, &culprit, kind) {
             continue;
         }
         let mut left = 400;

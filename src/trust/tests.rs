@@ -196,3 +196,13 @@ fn the_bindings_of_relax_and_the_statements_of_tensor_programs_are_taken_out() {
     assert!(reducer.bindings() <= 2 && reducer.best.source.contains("R.nn.gelu("), "{}", reducer.best.source);
     assert_eq!(reducer.best.rows.len(), 1);
 }
+
+#[test]
+fn a_private_function_that_its_callers_give_something_else_is_no_difference() {
+    let source = "# from tvm.script import relax as R\n# from tvm.script import tirx as T\n\n@I.ir_module\nclass Module:\n    \
+                  @T.prim_func(private=True, s_tir=True)\n    def p(a: T.handle, b: T.handle):\n        k = T.int64()\n        \
+                  A = T.match_buffer(a, (k,))\n        B = T.match_buffer(b, (k,))\n        for i in range(k):\n            B[i] = A[i]\n\n    \
+                  @R.function\n    def main(x: R.Tensor((2,), \"float32\")):\n        cls = Module\n        \
+                  y = R.call_tir(cls.p, (x,), out_ty=R.Tensor((2,), \"float32\"))\n        return y\n";
+    assert_eq!(one(source, "SpecializePrimFuncBasedOnCallSite"), "equal");
+}

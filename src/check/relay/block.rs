@@ -49,7 +49,8 @@ impl Maker {
         if depth > 1 && !self.shape.first_order && self.random.chance(5) {
             return self.recursive(env);
         }
-        let ty = self.local_type();
+        let has_unknown = env.iter().any(|value| value.ty == Ty::unknown());
+        let ty = if has_unknown && self.random.chance(15) { Ty::unknown() } else { self.local_type() };
         (self.value(env, &ty, depth, indent), ty)
     }
 

@@ -1,5 +1,5 @@
 //! Generates Relay programs from a seed: well typed by construction, with closures, algebraic data types, references,
-//! recursion, global functions, branches, tuples, sharing and operators of many families.
+//! recursion, global functions, branches, tuples, sharing, extents that are `Any`, and operators of many families.
 //!
 //! Expressions with effects are bound by `let`, so that their order is that of the text. `@main` takes and returns tensors.
 
@@ -99,7 +99,10 @@ impl Maker {
                 text += &function;
             }
         }
-        let params: Vec<Ty> = (0..2 + self.random.below(3)).map(|_| self.tensor_type()).collect();
+        let mut params: Vec<Ty> = (0..2 + self.random.below(3)).map(|_| self.tensor_type()).collect();
+        if self.random.chance(20) {
+            params.push(Ty::unknown());
+        }
         let results: Vec<Ty> = (0..1 + self.random.below(3)).map(|_| self.tensor_type()).collect();
         let ret = if results.len() == 1 { results[0].clone() } else { Ty::Tuple(results) };
         let body = self.function("main", &params, &ret, 12);

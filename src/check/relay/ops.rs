@@ -17,6 +17,13 @@ fn list(items: &[i64]) -> String {
 impl Maker {
     /// Generates a call whose result is a tensor.
     pub(super) fn tensor(&mut self, env: &[Value], shape: &[i64], dtype: &str, depth: usize) -> String {
+        if shape.contains(&-1) {
+            return self.of_unknown(env, shape, depth);
+        }
+        if *shape == [3] && dtype == "float32" && env.iter().any(|value| value.ty == Ty::unknown()) && self.random.chance(30) {
+            let op = *self.random.pick(&["sum", "mean", "max"]);
+            return format!("{op}({}, axis=[0])", self.operand(env, &Ty::unknown(), depth));
+        }
         if self.random.chance(8) {
             return self.constant(shape, dtype);
         }
@@ -28,6 +35,20 @@ impl Maker {
                 3..=6 => self.moved(env, shape, depth),
                 _ => self.computed(env, shape, depth),
             },
+        }
+    }
+
+    /// Generates a call with as many rows as a tensor in scope.
+    fn of_unknown(&mut self, env: &[Value], shape: &[i64], depth: usize) -> String {
+        let data = self.floats(env, shape, depth);
+        match self.random.below(8) {
+            0 | 1 => format!("{}({data})", self.random.pick(SMOOTH)),
+            2 => format!("{}({data}, {})", self.random.pick(BINARY), self.floats(env, shape, 0)),
+            3 => format!("{}({data}, {})", self.random.pick(BINARY), self.floats(env, &[3], depth)),
+            4 => format!("nn.softmax({data}, axis={})", self.random.below(2)),
+            5 => format!("nn.dense({data}, {}, units=3)", self.floats(env, &[3, 3], 0)),
+            6 => format!("concatenate(({data}, {}), axis=0)", self.floats(env, shape, 0)),
+            _ => format!("nn.bias_add({data}, {})", self.floats(env, &[3], 0)),
         }
     }
 

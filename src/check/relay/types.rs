@@ -6,6 +6,7 @@ use std::fmt;
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ty {
+    /// Extents, -1 for `Any`, and the element type.
     Tensor(Vec<i64>, &'static str),
     Tuple(Vec<Ty>),
     /// Parameters, result, and true if calls have effects.
@@ -28,7 +29,8 @@ impl fmt::Display for Ty {
         match self {
             Ty::Tensor(shape, dtype) if shape.is_empty() => f.write_str(dtype),
             Ty::Tensor(shape, dtype) => {
-                let shape: Vec<String> = shape.iter().map(i64::to_string).collect();
+                let extent = |extent: &i64| if *extent < 0 { "?".to_owned() } else { extent.to_string() };
+                let shape: Vec<String> = shape.iter().map(extent).collect();
                 write!(f, "Tensor[({}), {dtype}]", shape.join(", "))
             }
             Ty::Tuple(fields) => {
@@ -55,6 +57,11 @@ impl Ty {
 
     pub fn float(shape: &[i64]) -> Ty {
         Ty::Tensor(shape.to_vec(), "float32")
+    }
+
+    /// A matrix with any number of rows.
+    pub fn unknown() -> Ty {
+        Ty::float(&[-1, 3])
     }
 
     pub fn is_float(&self) -> bool {

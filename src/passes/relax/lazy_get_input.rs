@@ -24,7 +24,8 @@ pub static SPEC: PassSpec = PassSpec {
     summary: "Fetches the parameters behind the inputs through a function that is given.",
     doc: explained(
         "A public function takes `fget_param` in the place of the parameters behind its `num_input` inputs. It is called with the \
-index and the name of a parameter where that is first used, and its result is cast to the type of the parameter.",
+index and the name of a parameter where that is first used, and its result is cast to the type of the parameter. \
+A symbol that only a parameter without a use binds is bound by nothing then, as in TVM.",
     ),
     example_before: explained(
         "\

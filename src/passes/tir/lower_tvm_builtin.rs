@@ -144,8 +144,8 @@ impl Lower {
             return body;
         }
         let mut measure = Lower { measures: true, frame: Frame::new(cx.store, None), frees: vec![Vec::new()], ..self.clone() };
-        cx.visit(&mut measure, body);
-        cx.forget();
+        // What buffers become here is of no account behind it.
+        Rewriting::new(cx.store).visit(&mut measure, body);
         if let Some(message) = measure.error {
             self.fail(message);
             return body;
@@ -373,6 +373,14 @@ mod tests {
             assert!(text.contains(part), "{part}\n{text}");
         }
         assert!(error(&host("B = T.alloc_buffer((n,))\nB[0] = A[0]"), CALL).contains("Unknown device id"));
+    }
+
+    #[test]
+    fn a_view_of_a_workspace_names_the_memory_that_is_there() {
+        let body = "with T.attr(0, \"compute_scope\", \"f\"):\n    T.attr(\"\", \"device_id\", 0)\n    B = T.alloc_buffer((n,))\n    \
+                    C = T.decl_buffer((n,), data=B.data)\n    B[0] = A[0]\n    C[1] = B[0]";
+        let text = after(&host(body), CALL);
+        assert!(text.contains("C = T.decl_buffer((n,), data=B.data)") && !text.contains("B_1"), "{text}");
     }
 
     #[test]

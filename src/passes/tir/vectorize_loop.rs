@@ -333,4 +333,11 @@ mod tests {
         assert!(refused(source("A[i] = B[i]").replace("vectorized(4)", "vectorized(1)")).contains("lanes > 1"));
         assert!(refused(source("while n < 3:\n    A[i] = B[i]")).contains("while loop"));
     }
+
+    #[test]
+    fn a_load_along_another_axis_than_the_last_is_refused() {
+        let source = "@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((2,), \"float32\"), C: T.Buffer((2, 3), \"float32\")):\n    \
+                      for i in T.vectorized(2):\n        A[i] = C[i, 1]\n";
+        assert!(error(source, "tir.VectorizeLoop()").contains("Only the last index of a buffer access may be a vector type"));
+    }
 }

@@ -78,6 +78,7 @@ impl Vectors {
                 if new[..] == indices[..] {
                     return id;
                 }
+                self.only_the_last(store, &new[..new.len() - 1]);
                 store.prim(PrimExpr::Load { buffer: *buffer, indices: new.into() })
             }
             PrimExpr::Let { var, value, body } => {
@@ -327,6 +328,15 @@ impl Vectors {
         at.push(self.broadcast(store, last, last_lanes | scalable));
         let value = self.broadcast(store, value, total_lanes | scalable);
         store.rebuild_stmt(id, Stmt::Store { buffer, indices: at.into(), value })
+    }
+}
+
+impl Vectors {
+    /// Refuses vectors among the indices before the last, as TVM does when it makes a load.
+    fn only_the_last(&mut self, store: &Store, others: &[PrimId]) {
+        if others.iter().any(|index| lanes(store, *index) != 1) {
+            self.fail("Only the last index of a buffer access may be a vector type.");
+        }
     }
 }
 

@@ -1,5 +1,8 @@
-//! Tensor programs made up from a seed: blocks one after the other over buffers, elementwise, broadcast, transposed and reduced,
-//! with conditions, `T.Select`, integer arithmetic of indices, and buffers in between.
+//! Tensor programs made up from a seed: blocks one after the other over buffers, elementwise, broadcast, transposed, gathered and
+//! reduced, with conditions, `T.Select`, integer arithmetic of indices, and buffers in between; blocks in blocks, with
+//! predicates and regions of buffers; symbolic extents; loops of all kinds and statements without blocks.
+
+mod loops;
 
 use super::random::Random;
 use std::fmt::Write;
@@ -20,29 +23,71 @@ pub fn program(seed: u64) -> String {
         ("D".into(), extents.to_vec()),
         ("E".into(), vec![extents[0]]),
     ];
-    let heads: Vec<String> =
+    let mut heads: Vec<String> =
         params.iter().map(|(name, shape)| format!("{name}: T.Buffer({}, \"float32\")", tuple(shape))).collect();
+    heads.push(format!("I: T.Buffer(({},), \"int32\")", extents[1]));
+    let symbolic = random.chance(25);
+    if symbolic {
+        heads.extend(["g: T.handle".to_owned(), "h: T.handle".to_owned()]);
+    }
     let _ = write!(text, "    @T.prim_func(s_tir=True)\n    def main({}):\n", heads.join(", "));
+    if symbolic {
+        text += "        n = T.int64()\n        G = T.match_buffer(g, (n, T.int64(3)))\n        H = T.match_buffer(h, (n, T.int64(3)))\n";
+    }
     let mut known: Vec<Buffer> = params[..3].to_vec();
     let between: Vec<Buffer> = (0..random.below(3)).map(|at| (format!("F{at}"), extents.to_vec())).collect();
     for (name, shape) in &between {
-        let _ = writeln!(text, "        {name} = T.sblock_alloc_buffer({})", tuple(shape));
+        let scope = *random.pick(&["", "", ", scope=\"shared\"", ", scope=\"local\""]);
+        let _ = writeln!(text, "        {name} = T.sblock_alloc_buffer({}{scope})", tuple(shape));
     }
     for (name, shape) in between.iter().chain([&params[3]]) {
-        text += &full_block(random, name, shape, &known);
+        text += &match random.below(8) {
+            0 => loops::statements(random, name, shape, &known),
+            1 => loops::nested_block(random, name, shape, &known),
+            2 => loops::guarded_block(random, name, shape, &known),
+            _ => full_block(random, name, shape, &known),
+        };
         known.push((name.clone(), shape.clone()));
     }
-    text += &reduced_block(random, "E", &extents, &known);
+    text += &match random.below(4) {
+        0 => loops::reduced(random, "E", &extents, &known),
+        _ => reduced_block(random, "E", &extents, &known),
+    };
+    if symbolic {
+        text += &symbolic_block(random, "H", "G", "n");
+    }
     text
 }
 
-/// A program of two buffers of four by two into a third, to stand in a module of Relax.
-pub fn elementwise(random: &mut Random, name: &str) -> String {
+/// A program of two buffers of four by two, or of any number by three, into a third, to stand in a module of Relax.
+pub fn elementwise(random: &mut Random, name: &str, symbolic: bool) -> String {
+    let head = "    @T.prim_func(private=True, s_tir=True)\n";
+    if symbolic {
+        let params = ["A", "B", "D"].map(|buffer| format!("        {buffer} = T.match_buffer(p{buffer}, (k, T.int64(3)))\n"));
+        let params = params.concat();
+        return format!(
+            "{head}    def {name}(pA: T.handle, pB: T.handle, pD: T.handle):\n        k = T.int64()\n{params}{}\n",
+            symbolic_block(random, "D", "A", "k")
+        );
+    }
     let shape = vec![4, 2];
     let known: Vec<Buffer> = vec![("A".into(), shape.clone()), ("B".into(), shape.clone())];
     let buffer = "T.Buffer((4, 2), \"float32\")";
-    let head = format!("    @T.prim_func(private=True, s_tir=True)\n    def {name}(A: {buffer}, B: {buffer}, D: {buffer}):\n");
+    let head = format!("{head}    def {name}(A: {buffer}, B: {buffer}, D: {buffer}):\n");
     head + &full_block(random, "D", &shape, &known) + "\n"
+}
+
+/// A block over a buffer whose rows are a symbol.
+fn symbolic_block(random: &mut Random, name: &str, from: &str, rows: &str) -> String {
+    let value = match random.below(3) {
+        0 => format!("T.exp({from}[vi, vj])"),
+        1 => format!("{from}[vi, 2 - vj] * T.float32(0.5)"),
+        _ => format!("T.if_then_else(vi < 2, {from}[vi, vj], T.float32(1))"),
+    };
+    format!(
+        "        for i, j in T.grid({rows}, 3):\n            with T.sblock(\"{name}\"):\n                vi, vj = T.axis.remap(\"SS\", [i, j])\n                \
+         {name}[vi, vj] = {value}\n"
+    )
 }
 
 fn tuple(shape: &[i64]) -> String {
@@ -102,6 +147,8 @@ fn expression(random: &mut Random, shape: &[i64], known: &[Buffer], depth: usize
         return match of.len() {
             1 => format!("{name}[vj]"),
             _ if of != shape => format!("{name}[vj, vi]"),
+            // The programs for modules of Relax have no buffer of indices.
+            _ if shape[1] > 2 && random.chance(10) => format!("{name}[T.min(T.max(I[vj], 0), {}), vj]", shape[0] - 1),
             _ if random.chance(25) => format!("{name}[{} - 1 - vi, vj]", shape[0]),
             _ if random.chance(25) => format!("{name}[(vi + 1) % {}, vj]", shape[0]),
             _ => format!("{name}[vi, vj]"),
