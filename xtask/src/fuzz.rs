@@ -23,7 +23,7 @@ pub fn fuzz(args: &[String]) -> Result {
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc does not say its host")?;
     let manifest = folder.join("Cargo.toml");
     let build = cargo().args(["build", "--release", "--bin", name, "--target", host, "--manifest-path"]).arg(manifest);
-    build.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &built.to_string_lossy()).run()?;
+    build.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &built).run()?;
     let run = sh(built.join(host).join("release").join(name)).arg(&found).arg(folder.join("corpus").join(name));
     let dictionary = format!("-dict={}", folder.join("pieces.dict").display());
     let artifacts = format!("-artifact_prefix={}/", artifacts.display());
