@@ -33,6 +33,11 @@ impl Pass {
         Pass { info, body: Body::User(run), note: None }
     }
 
+    /// Returns the arguments of a pass that is compiled in.
+    pub fn arguments(&self) -> Args {
+        if let Body::BuiltIn(_, args) = &self.body { args.clone() } else { Args::default() }
+    }
+
     /// True if types are inferred again after it: a function pass, on a program of Relay.
     pub(super) fn wants_types(&self, module: &Module) -> bool {
         let function = matches!(self.body, Body::BuiltIn(Run::Function(_), _) | Body::User(UserRun::Function(_)));

@@ -24,6 +24,7 @@ static NOT_VALUES: &[(&str, Keeps)] = &[
     ("ToMixedPrecision", Keeps::Roughly(0.05)),
     ("FakeQuantizationToInteger", Keeps::Roughly(0.1)),
     ("FirstOrderGradient", Keeps::FirstField),
+    ("HigherOrderGradient", Keeps::FirstField),
     ("QuantizeAnnotate", Keeps::Other("scales and bounds have become parameters")),
     ("QuantizeCalibrate", Keeps::Other("scales and bounds have become constants")),
     ("QuantizeRealize", Keeps::Roughly(0.1)),

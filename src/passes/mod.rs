@@ -48,6 +48,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::quantize_calibrate::SPEC,
     &relay::quantize_realize::SPEC,
     &relay::first_order_gradient::SPEC,
+    &relay::gradient::SPEC,
     &relay::to_mixed_precision::SPEC,
     &relay::dynamic_to_static::SPEC,
     &relay::split_args::SPEC,

@@ -69,6 +69,7 @@ const SECOND: &[&str] = &[
     "passes::relay::fake_quantization_to_integer::",
     "passes::relay::fast_math::",
     "passes::relay::first_order_gradient::",
+    "passes::relay::gradient::",
     "passes::relay::fold_explicit_padding::",
     "passes::relay::inline::",
     "passes::relay::lambda_lift::",

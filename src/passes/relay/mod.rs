@@ -27,6 +27,7 @@ pub mod fold_explicit_padding;
 pub mod fold_scale_axis;
 pub mod forward_fold_scale_axis;
 pub mod fuse_ops;
+pub mod gradient;
 pub mod infer_type;
 pub mod inline;
 pub mod lambda_lift;

@@ -189,7 +189,7 @@ fn graph(lent: &mut Lent, patterns: &Patterns, words: &[u32], left: usize) -> Js
 }
 
 /// Asks the user's code, and keeps the first thing that went wrong: after it nothing is asked any more.
-struct Asking<'r> {
+pub(super) struct Asking<'r> {
     runner: Option<&'r mut Runner>,
     subject: Option<Subject>,
     dialect: Dialect,
@@ -198,7 +198,13 @@ struct Asking<'r> {
 }
 
 impl Asking<'_> {
-    fn ask<T>(&mut self, store: &mut Store, index: u32, words: &[u32], read: impl FnOnce(&Store, JsValue) -> Js<T>) -> Option<T> {
+    pub(super) fn ask<T>(
+        &mut self,
+        store: &mut Store,
+        index: u32,
+        words: &[u32],
+        read: impl FnOnce(&Store, JsValue) -> Js<T>,
+    ) -> Option<T> {
         if self.failed.is_some() {
             return None;
         }
@@ -215,7 +221,11 @@ impl Asking<'_> {
 }
 
 /// Does something that asks the user's code.
-fn asking<T>(lent: &mut Lent, ask: JsValue, f: impl FnOnce(&mut Store, &mut Asking<'_>) -> Result<T, Vec<Diagnostic>>) -> Js<T> {
+pub(super) fn asking<T>(
+    lent: &mut Lent,
+    ask: JsValue,
+    f: impl FnOnce(&mut Store, &mut Asking<'_>) -> Result<T, Vec<Diagnostic>>,
+) -> Js<T> {
     let mut runner = lent.runner.take();
     let (subject, dialect) = (lent.subject, lent.dialect);
     let mut asking = Asking { runner: runner.as_mut(), subject, dialect, ask, failed: None };
@@ -228,7 +238,7 @@ fn asking<T>(lent: &mut Lent, ask: JsValue, f: impl FnOnce(&mut Store, &mut Aski
     }
 }
 
-fn ids(answer: JsValue) -> Vec<u32> {
+pub(super) fn ids(answer: JsValue) -> Vec<u32> {
     answer.dyn_into::<js_sys::Uint32Array>().map_or(Vec::new(), |words| words.to_vec())
 }
 

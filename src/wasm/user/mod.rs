@@ -16,6 +16,7 @@
 //! - [`relax`]: what only Relax has: blocks, extents, types of which not all is known, the builder.
 //! - [`analysis`]: questions about programs.
 //! - [`dpl`]: patterns, and rewriting by them.
+//! - [`op_rules`]: rules that a script registers for operators.
 //! - [`table`]: programs as tables, for Python.
 //! - [`tools`]: texts, types, equality, values of expressions.
 //! - [`run`]: passes and instruments.
@@ -25,6 +26,7 @@ mod analysis;
 mod build;
 mod context;
 mod dpl;
+mod op_rules;
 mod read;
 mod relax;
 mod run;
@@ -35,6 +37,7 @@ pub use analysis::*;
 pub use build::*;
 pub use context::*;
 pub use dpl::*;
+pub use op_rules::*;
 pub use read::*;
 pub use relax::*;
 pub use run::*;

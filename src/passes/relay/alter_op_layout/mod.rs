@@ -11,6 +11,7 @@
 mod x86;
 
 use super::support::layout::{Layouts, Site, relayout};
+use super::support::legalizer::OpRule;
 use super::support::target::{Rules, TARGET_DOC, Target};
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Module, Store};
@@ -60,14 +61,48 @@ kernel_layout=\"OIHW8i8o\", out_layout=\"NCHW8c\");
 };
 
 fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
+    match target_of(arguments)? {
+        Some(target) => relayout(cx.store, function, &mut ForTarget(target)),
+        None => Ok(function),
+    }
+}
+
+fn target_of(arguments: &Args) -> Result<Option<Target>, PassError> {
     let target = Target::read(arguments.get("target")).and_then(|target| match target {
         Some(target) if target.rules != Rules::Cpu => Err("its rules for other targets than llvm on x86 are not here".to_owned()),
         target => Ok(target),
     });
-    let target = target.map_err(|message| vec![Diagnostic::error("pass-argument", format!("AlterOpLayout: {message}"), None)])?;
-    match target {
-        Some(target) => relayout(cx.store, function, &mut ForTarget(target)),
-        None => Ok(function),
+    target.map_err(|message| vec![Diagnostic::error("pass-argument", format!("AlterOpLayout: {message}"), None)])
+}
+
+/// Runs the pass with rules from outside for some operators (TVM's `FTVMAlterOpLayout`), which take the place of its own.
+pub fn with_rules(
+    store: &mut Store,
+    function: ExprId,
+    arguments: &Args,
+    operators: &[String],
+    rule: OpRule<'_>,
+) -> Result<ExprId, PassError> {
+    let target = target_of(arguments)?.map(ForTarget);
+    relayout(store, function, &mut Hooked { operators, rule, target })
+}
+
+struct Hooked<'a> {
+    operators: &'a [String],
+    rule: OpRule<'a>,
+    target: Option<ForTarget>,
+}
+
+impl Layouts for Hooked<'_> {
+    fn rule(&self) -> &'static str {
+        "layout of a registered rule"
+    }
+
+    fn replaced(&mut self, store: &mut Store, site: &Site) -> Result<Option<ExprId>, String> {
+        if self.operators.iter().any(|known| known == site.op) {
+            return (self.rule)(store, site.pre, site.attrs, site.args);
+        }
+        self.target.as_mut().map_or(Ok(None), |target| target.replaced(store, site))
     }
 }
 

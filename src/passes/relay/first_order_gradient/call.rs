@@ -5,15 +5,20 @@ use crate::ops;
 use crate::ops::build::{attrs_of, call, call_with, ints, scalar};
 
 /// A call, and the gradient of its result.
-pub(super) struct Call<'a> {
+pub struct Call<'a> {
+    /// The store that gets new expressions.
     pub store: &'a mut Store,
     /// The arguments of the call.
     pub args: &'a [ExprId],
+    /// Their types.
     pub types: &'a [TypeId],
     /// Type of the result.
     pub ty: TypeId,
+    /// Its attributes.
     pub attrs: Option<AttrsId>,
+    /// The call itself.
     pub orig: ExprId,
+    /// The gradient of its result.
     pub grad: ExprId,
 }
 

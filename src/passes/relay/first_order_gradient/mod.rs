@@ -20,8 +20,8 @@ use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{AttrValue, Dim, Expr, ExprId, Function, Module, Store, Type, TypeId, VarId};
 use crate::ops::build::{self, args, call_with, op_name};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
-use call::Call;
-use rules::rule;
+pub(super) use call::Call;
+pub(super) use rules::rule;
 use rustc_hash::FxHashMap;
 
 /// Replaces each function by one that returns its result and the gradients of its parameters.

@@ -8,10 +8,10 @@ use crate::ir::{AttrValue, ExprId, Type};
 use crate::ops::build::{call_with, ints};
 
 /// Returns the gradients of the arguments; `None` where they are not known.
-pub(super) type Rule = fn(Call) -> Option<Vec<ExprId>>;
+pub type Rule = fn(Call) -> Option<Vec<ExprId>>;
 
 /// Returns the rule of an operator.
-pub(super) fn rule(op: &str) -> Option<Rule> {
+pub fn rule(op: &str) -> Option<Rule> {
     Some(match op {
         "add" => |mut c| Some(vec![c.collapsed(c.grad, 0), c.collapsed(c.grad, 1)]),
         "subtract" => |mut c| {

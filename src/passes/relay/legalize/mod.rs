@@ -12,10 +12,10 @@ mod x86;
 
 use super::qnn_legalize;
 use super::support::emit::Emit;
-use super::support::legalizer::{Replaced, Site, legalize};
+use super::support::legalizer::{OpRule, Replaced, Site, legalize};
 use super::support::target::{Rules, TARGET_DOC, Target};
 use crate::diag::Diagnostic;
-use crate::ir::{ExprId, Module};
+use crate::ir::{ExprId, Module, Store};
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 
 /// Replaces operators by others that kernels of the target take.
@@ -67,20 +67,37 @@ def @main(%x: Tensor[(1, 4, 4, 3), float32], %w: Tensor[(3, 3, 2, 3), float32]) 
 };
 
 fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
+    with_rules(cx.store, function, arguments, &[], &mut |_, _, _, _| Ok(None))
+}
+
+/// Runs the pass with rules from outside for some operators, which take the place of its own.
+pub fn with_rules(
+    store: &mut Store,
+    function: ExprId,
+    arguments: &Args,
+    operators: &[String],
+    rule: OpRule<'_>,
+) -> Result<ExprId, PassError> {
     let target = target_of("Legalize", arguments)?;
     let target = target.as_ref();
-    match arguments.str("legalize_map_attr_name") {
-        Some("FTVMQnnLegalize") => qnn_legalize::prepare(cx.store, function, target),
-        Some("FTVMQnnCanonicalize") => qnn_legalize::lower(cx.store, function, target),
-        Some("FTVMLegalize") if target.is_some_and(|target| target.rules != Rules::Cpu) => {
-            Err(refused("Legalize", "its rules for other targets than llvm on x86 are not here"))
+    let map = arguments.str("legalize_map_attr_name").unwrap_or("None");
+    let (own, name): (fn(&mut Emit<'_>, &Site<'_>) -> Replaced, _) = match map {
+        "FTVMQnnLegalize" => (qnn_legalize::prepared, "quantised operator to what the target computes"),
+        "FTVMQnnCanonicalize" => (qnn_legalize::lowered, "quantised operator to operators of Relay"),
+        "FTVMLegalize" if target.is_some_and(|target| target.rules != Rules::Cpu) => {
+            return Err(refused("Legalize", "its rules for other targets than llvm on x86 are not here"));
         }
-        Some("FTVMLegalize") => legalize(cx.store, function, target, "operator to what its kernel takes", rules),
+        "FTVMLegalize" => (rules, "operator to what its kernel takes"),
+        _ if !operators.is_empty() => (|_, _| Ok(None), "operator to what a registered rule makes"),
         other => {
             let known = "FTVMLegalize, FTVMQnnLegalize and FTVMQnnCanonicalize";
-            Err(refused("Legalize", &format!("no operator has rules named {}; there are {known}", other.unwrap_or("None"))))
+            return Err(refused("Legalize", &format!("no operator has rules named {other}; there are {known}")));
         }
-    }
+    };
+    legalize(store, function, target, name, &mut |emit, site| match operators.iter().any(|known| known == site.op) {
+        true => rule(emit.store, site.pre, site.attrs, site.args),
+        false => own(emit, site),
+    })
 }
 
 /// Reads the parameter `target` of a pass.

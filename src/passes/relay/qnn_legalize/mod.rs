@@ -92,19 +92,23 @@ static LOWER: Inner = Inner {
 
 /// Gives products the types that a target computes fast (`FTVMQnnLegalize`).
 pub(super) fn prepare(store: &mut Store, function: ExprId, target: Option<&Target>) -> Result<ExprId, PassError> {
-    legalize(store, function, target, "quantised operator to what the target computes", |emit, site| match site.op {
+    legalize(store, function, target, "quantised operator to what the target computes", &mut prepared)
+}
+
+pub(super) fn prepared(emit: &mut Emit<'_>, site: &Site<'_>) -> Replaced {
+    match site.op {
         "qnn.conv2d" | "qnn.dense" => targets::product(emit, site),
         "qnn.conv2d_transpose" => targets::conv2d_transpose(emit, site),
         name => tables::lookup(emit, site, name),
-    })
+    }
 }
 
 /// Expresses quantised operators by others (`FTVMQnnCanonicalize`).
 pub(super) fn lower(store: &mut Store, function: ExprId, target: Option<&Target>) -> Result<ExprId, PassError> {
-    legalize(store, function, target, "quantised operator to operators of Relay", lowered)
+    legalize(store, function, target, "quantised operator to operators of Relay", &mut lowered)
 }
 
-fn lowered(emit: &mut Emit<'_>, site: &Site<'_>) -> Replaced {
+pub(super) fn lowered(emit: &mut Emit<'_>, site: &Site<'_>) -> Replaced {
     let made = match site.op {
         "qnn.quantize" => elementwise::quantize(emit, site)?,
         "qnn.dequantize" => elementwise::dequantize(emit, site)?,

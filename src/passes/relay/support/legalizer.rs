@@ -11,8 +11,13 @@ use crate::ops::build::{args, op_name};
 use crate::ops::tensor_of;
 use crate::pass::PassError;
 
+/// A rule from outside: what replaces a call with these attributes and arguments, if anything does.
+pub type OpRule<'a> = &'a mut dyn FnMut(&mut Store, ExprId, Option<AttrsId>, &[ExprId]) -> Replaced;
+
 /// A call that may be replaced.
 pub struct Site<'a> {
+    /// The call as it was; it has a type.
+    pub pre: ExprId,
     /// The name of its operator.
     pub op: &'static str,
     /// Its attributes.
@@ -64,7 +69,7 @@ impl Site<'_> {
 pub type Replaced = Result<Option<ExprId>, String>;
 
 /// Rules for operators, by name.
-pub type Rules = fn(&mut Emit<'_>, &Site<'_>) -> Replaced;
+pub type Rules<'a> = &'a mut dyn FnMut(&mut Emit<'_>, &Site<'_>) -> Replaced;
 
 /// Replaces the calls in a function for which there is a rule.
 pub fn legalize(
@@ -72,7 +77,7 @@ pub fn legalize(
     function: ExprId,
     target: Option<&Target>,
     name: &'static str,
-    rules: Rules,
+    rules: Rules<'_>,
 ) -> Result<ExprId, PassError> {
     let mut pass = Legalizer { target, name, rules, errors: Vec::new() };
     let new = rewrite(store, function, &mut pass);
@@ -82,7 +87,7 @@ pub fn legalize(
 struct Legalizer<'a> {
     target: Option<&'a Target>,
     name: &'static str,
-    rules: Rules,
+    rules: Rules<'a>,
     errors: PassError,
 }
 
@@ -97,7 +102,7 @@ impl ExprMutator for Legalizer<'_> {
         let parts = args(store, pre).into_iter().chain([pre]);
         let Some(types) = parts.map(|id| store.checked_type(id)).collect::<Option<Vec<TypeId>>>() else { return post };
         let (operands, span) = (args(store, post), store.source_span(pre));
-        let site = Site { op, attrs: call.attrs, args: &operands, types: &types };
+        let site = Site { pre, op, attrs: call.attrs, args: &operands, types: &types };
         let replaced = match (self.rules)(&mut Emit { store: &mut *store, target: self.target }, &site) {
             Ok(Some(new)) if !matches!(store.expr(new), Expr::Call { .. }) => {
                 Err("Can only replace the original operator with another call node".to_owned())

@@ -195,6 +195,19 @@ class Target(Object):
         return target, None if target is None else target.host
 
 
+class CompilationConfig(Object):
+    """The targets that a program is compiled for."""
+
+    def __init__(self, targets, host=None):
+        self.primitive_targets = [Target(target, host) for target in targets]
+        self.host_target = self.primitive_targets[0].host or Target("llvm")
+
+
+def make_compilation_config(ctxt, target, target_host=None):
+    """The targets that a program is compiled for; the context says which device is the default."""
+    return CompilationConfig(target if isinstance(target, (list, tuple)) else [target], target_host)
+
+
 class _Features:
     def __init__(self, target):
         self._target = target

@@ -7,7 +7,7 @@ import json
 from ... import _engine
 from ..._catalogue import relay_operators
 from ..._node import ATTRS, get
-from ..._values import Attrs
+from ..._values import Attrs, DataType
 from ...ir.expr import Expr
 from ...tirx.expr import IntImm
 from ..expr import Call, Constant, TupleGetItem, TupleWrapper, as_expr, const, get_op
@@ -162,6 +162,9 @@ def _normal(name, attr, value):
     dims = next((int(mark[0]) for mark in short.replace("NCHW", "").split("d") if mark[-1:].isdigit() for mark in [mark[-1]]), 0)
     if value is None:
         return None
+    if isinstance(value, DataType) and value == "void":
+        # The attributes of a call, given to the function that makes it: no type was said.
+        return ""
     if attr == "padding" and dims and (short.startswith(_PADDED) or "conv" in short) and not short.endswith("grad"):
         if short != "conv1d_transpose":
             return _pads(dims, value)

@@ -1,3 +1,3 @@
 """Operators over quantized tensors."""
 
-from . import op
+from . import op, transform

@@ -1,4 +1,6 @@
-"""Quantization. The context of options is here; the passes that quantize are not."""
+"""Quantization: the engine's passes, with the options of the context."""
+
+from ...ir import transform as _transform
 
 
 class QConfig:
@@ -56,6 +58,58 @@ def current_qconfig():
     return QConfig._stack[-1] if QConfig._stack else QConfig()
 
 
+def _pass(name, *options):
+    """A pass of the engine's with options that are in force."""
+    config = current_qconfig()
+    return _transform.BuiltInPass(_transform.call_text(name, {option: getattr(config, option) for option in options}), False, "relay")
+
+
+def partition():
+    """Marks where values of few bits pass from one region to the next."""
+    return _pass("QuantizePartition", "dtype_input")
+
+
+def annotate():
+    """Says which values are to have few bits."""
+    return _pass("QuantizeAnnotate", "skip_conv_layers", "skip_dense_layer", "debug_enabled_ops")
+
+
+def calibrate():
+    """Gives values of few bits their scales."""
+    scales = ("calibrate_mode", "global_scale", "weight_scale")
+    return _pass("QuantizeCalibrate", *scales, "nbit_input", "nbit_weight", "nbit_activation")
+
+
+def realize():
+    """Computes on integers what is simulated."""
+    types = ("dtype_input", "dtype_weight", "dtype_activation")
+    return _pass("QuantizeRealize", *types, "nbit_activation", "global_scale", "round_for_shift", "rounding")
+
+
+def prerequisite_optimize(mod, params=None):
+    """What is done before: batch normalization and biases become sums and products."""
+    from .. import transform
+    from ..build_module import bind_params_by_name
+
+    if params:
+        mod = mod.clone()
+        mod["main"] = bind_params_by_name(mod["main"], params)
+    passes = "SimplifyInference FoldConstant FoldScaleAxis CanonicalizeOps FoldConstant".split()
+    return _transform.Sequential([getattr(transform, name)() for name in passes])(mod)
+
+
 def quantize(mod, params=None, dataset=None):
-    """The passes that quantize are not here."""
-    raise NotImplementedError("relay.quantize.quantize is not here: the engine has no passes that quantize")
+    """A module that computes on integers. Scales come from the options: nothing is run on the data set."""
+    from .. import transform
+
+    config = current_qconfig()
+    if config.partition_conversions != "disabled":
+        raise NotImplementedError("relay.quantize: the conversions are not put into functions of their own here")
+    mod = prerequisite_optimize(mod, params)
+    passes = [partition(), annotate(), calibrate(), transform.InferType()]
+    if not config.do_simulation:
+        passes.append(realize())
+    passes.append(transform.FoldConstant())
+    required = ["QuantizeAnnotate", "QuantizeCalibrate", "QuantizeRealize"]
+    with _transform.PassContext(opt_level=3, required_pass=required):
+        return _transform.Sequential(passes)(mod)

@@ -51,9 +51,7 @@ class PyFunctionPass(PyModulePass, FunctionPass):
 
 def function_pass(pass_func=None, opt_level=None, name=None, required=None):
     """Makes a pass over functions of a function `(func, mod, ctx)` or of a class with `transform_function`."""
-    return decorator(
-        pass_func, opt_level, name, required, False, PyFunctionPass, "transform_function", "function pass"
-    )
+    return decorator(pass_func, opt_level, name, required, False, PyFunctionPass, "transform_function", "function pass")
 
 
 def build_config(opt_level=2, required_pass=None, disabled_pass=None, trace=None):
@@ -92,15 +90,24 @@ def ToANormalFormExpr(e):
 
 
 def gradient(expr, mod=None, mode="higher_order"):
-    """A function that computes the value of another and its derivative by each parameter. Both modes give what
-    `FirstOrderGradient` makes: the same values and types, without the cells that TVM's mode `higher_order` leaves in."""
+    """A function that computes the value of another and its derivative by each parameter. The mode `higher_order` takes branches,
+    closures and calls of functions, and leaves cells in; `first_order` takes operators only."""
     if mode not in ("higher_order", "first_order"):
         raise Exception("unknown mode")
-    made = IRModule.from_expr(expr) if mod is None else mod.clone()
+    made = IRModule.from_expr(expr) if mod is None or isinstance(expr, Function) and not len(mod.functions) else mod.clone()
+    name = expr.name_hint if isinstance(expr, GlobalVar) else "main"
     if mod is not None and isinstance(expr, Function):
         made["main"] = expr
-    made = FirstOrderGradient()(InferType()(made))  # noqa: F821
-    return made["main"]
+    made = InferType()(made)  # noqa: F821
+    if mode == "first_order":
+        return FirstOrderGradient()(made)[name]  # noqa: F821
+    made = Gradient(name)(made)  # noqa: F821
+    if mod is not None:
+        # Functions that are called have versions with gradients, which go where they are.
+        for var, func in made.functions.items():
+            if var.name_hint.endswith("_grad"):
+                mod[var] = func
+    return made[name]
 
 
 def MergeComposite(pattern_table):
@@ -175,49 +182,63 @@ def _common(func, fskip):
 
 
 def Legalize(legalize_map_attr_name="FTVMLegalize"):
-    """Asks what was registered for operators (`register_legalize`) for other expressions in place of their calls."""
+    """Operators become others that kernels of the target take; what was registered (`register_legalize`) is asked first."""
 
     def legalize(mod, ctx):
-        return _replace_calls(mod, legalize_map_attr_name)
+        def answer(rule, call, attrs, args):
+            return rule(attrs, args, [*(arg.checked_type for arg in call.args), call.checked_type])
+
+        options = {"legalize_map_attr_name": legalize_map_attr_name}
+        return _by_rules(mod, "Legalize", options, legalize_map_attr_name, answer)
 
     return PyModulePass(legalize, PassInfo(1, "Legalize", ["InferType"]))
 
 
-def _replace_calls(mod, key):
-    from ...ir.op import Op
-    from ..expr_functor import MixedModeMutator
-
-    class Replace(MixedModeMutator):
-        """Calls what is registered."""
-
-        def rewrite_call(self, call, new_call):
-            rule = call.op.get_attr(key) if isinstance(call.op, Op) else None
-            if not callable(rule):
-                return new_call
-            made = rule(new_call.attrs, new_call.args, [*(arg.checked_type for arg in call.args), call.checked_type])
-            return new_call if made is None else made
-
-    made = InferType()(mod).clone()  # noqa: F821
-    for var, func in list(made.functions.items()):
-        if isinstance(func, Function) and not func.attrs.get("Compiler"):
-            made[var] = Replace().visit(func)
-    return InferType()(made)  # noqa: F821
-
-
 def AlterOpLayout():
-    """Refuses operators for which a rule was registered (`register_alter_op_layout`): what transforms layouts around them is not
-    here. A program without such operators stays as it is."""
+    """Operators get the layouts of the target's kernels; what was registered (`register_alter_op_layout`) is asked first."""
 
     def alter(mod, ctx):
-        from ...ir.op import Op
+        def answer(rule, call, attrs, args):
+            types = []
+            for arg in call.args:
+                ty = arg.checked_type
+                types += ty.fields if hasattr(ty, "fields") else [ty]
+            return rule(attrs, args, types, call.checked_type)
 
-        for func in mod.functions.values():
-            for node in _walk.post_order(func):
-                if isinstance(node, Op) and node.get_attr("FTVMAlterOpLayout") is not None:
-                    raise NotImplementedError(f"AlterOpLayout is not here, and {node.name} has a rule for it")
-        return mod
+        return _by_rules(mod, "AlterOpLayout", {}, "FTVMAlterOpLayout", answer)
 
     return PyModulePass(alter, PassInfo(3, "AlterOpLayout", ["InferType"]))
+
+
+def _by_rules(mod, name, options, key, answer):
+    """A module after a pass of the engine's, which asks what is registered for operators under `key`."""
+    from ... import _engine
+    from ..._node import ATTRS, EXPR, get, number
+    from ...ir import transform
+    from ...ir.op import _attributes
+    from ...target import Target
+
+    rules = {op: rule for (op, known), (rule, _) in _attributes.items() if known == key and callable(rule)}
+    if not rules and name == "Legalize" and key not in ("FTVMLegalize", "FTVMQnnLegalize", "FTVMQnnCanonicalize"):
+        return mod
+
+    def ask(_, words):
+        call = get(EXPR, words[0])
+        attrs = get(ATTRS, words[1] - 1) if words[1] else None
+        made = answer(rules[call.op.name], call, attrs, [get(EXPR, word) for word in words[2:]])
+        return _engine.words([] if made is None else [number(EXPR, made)])
+
+    mod = InferType()(mod)  # noqa: F821
+    transform._setup()
+    words = mod._words()
+    target = Target.current()
+    text = call_text(name, options if target is None else {**options, "target": target})
+    asked = transform.ask_key(ask)
+    try:
+        new = _engine.call("user_op_rules", text, list(rules), _engine.words(words), asked)
+    finally:
+        transform.forget_ask(asked)
+    return InferType()(IRModule._of_words(new, mod))  # noqa: F821
 
 
 def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter=""):
@@ -303,6 +324,14 @@ def InlineCompilerFunctionsBoundTo(global_vars):
     return PyModulePass(inline, PassInfo(0, "InlineCompilerFunctionsBoundTo"))
 
 
+def PlanDevices(config):
+    """Everything gets its device: `config` is what `make_compilation_config` gives."""
+    from ...ir.transform import BuiltInPass
+
+    targets = [str(target.kind.name) for target in config.primitive_targets]
+    return BuiltInPass(call_text("PlanDevices", {"config": targets}), False, "relay")
+
+
 def _not_here(name):
     def factory(*args, **kwargs):
         raise NotImplementedError(f"{name} is not among the passes that are here")
@@ -313,8 +342,7 @@ def _not_here(name):
 
 
 for _name in (
-    "AlterOpLayout PlanDevices Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse "
-    "Conv2dToSparse2 SimplifyFCTranspose CollagePartition FlexibleShapeDispatch LabelOps"
+    "Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse Conv2dToSparse2 SimplifyFCTranspose CollagePartition FlexibleShapeDispatch LabelOps"
 ).split():
     if _name not in globals():
         globals()[_name] = _not_here(_name)
