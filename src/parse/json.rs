@@ -1,15 +1,19 @@
-//! JSON, as far as the metadata section needs it: flat, with long strings.
+//! JSON, as far as metadata sections and databases of schedules need it: flat, with long strings.
 
-/// The greatest nesting depth of values; the metadata section has four levels.
+/// The greatest nesting depth of values; the metadata section has four levels, a database of schedules a few more.
 const MAX_DEPTH: usize = 64;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
-    /// `null`, `true` or `false`, which the section does not use.
-    Word,
-    /// A number, if it is a whole one and not negative.
-    Number(Option<u64>),
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A whole number of 64 bits.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
     /// A string.
     Str(String),
     /// A list.
@@ -39,7 +43,7 @@ impl Json {
     /// Returns a number that can be an index.
     pub fn as_index(&self) -> Option<usize> {
         match self {
-            Json::Number(number) => usize::try_from((*number)?).ok(),
+            Json::Int(number) => usize::try_from(*number).ok(),
             _ => None,
         }
     }
@@ -143,10 +147,18 @@ impl Reader<'_> {
             Some(b'"') => self.string().map(Json::Str),
             Some(b'-' | b'0'..=b'9') => self.number(),
             _ => {
-                for word in ["null", "true", "false"] {
+                let words = [
+                    ("null", Json::Null),
+                    ("true", Json::Bool(true)),
+                    ("false", Json::Bool(false)),
+                    // TVM writes these two.
+                    ("NaN", Json::Float(f64::NAN)),
+                    ("Infinity", Json::Float(f64::INFINITY)),
+                ];
+                for (word, value) in words {
                     if self.rest().starts_with(word.as_bytes()) {
                         self.at += word.len();
-                        return Ok(Json::Word);
+                        return Ok(value);
                     }
                 }
                 Err(self.wrong("expected a value"))
@@ -174,11 +186,13 @@ impl Reader<'_> {
     fn number(&mut self) -> Read<Json> {
         let length = self.rest().iter().take_while(|b| b"+-.0123456789eE".contains(b)).count();
         let text = &self.text[self.at..self.at + length];
-        if text.parse::<f64>().is_err() {
-            return Err(self.wrong("expected a number"));
+        if text == "-" && self.rest().starts_with(b"-Infinity") {
+            self.at += "-Infinity".len();
+            return Ok(Json::Float(f64::NEG_INFINITY));
         }
+        let Ok(float) = text.parse() else { return Err(self.wrong("expected a number")) };
         self.at += length;
-        Ok(Json::Number(text.parse().ok()))
+        Ok(text.parse().map_or(Json::Float(float), Json::Int))
     }
 
     fn string(&mut self) -> Read<String> {
@@ -243,10 +257,10 @@ mod tests {
     #[test]
     fn values_are_read() {
         let json = read(" {\"a\": [1, -2, 3.5e1, null], \"b\": {\"c\": \"x\\n\\u00e9\\ud83d\\ude00\"}, \"a\": 7} ").unwrap();
-        assert_eq!(json.get("a"), Some(&Json::Number(Some(7))));
+        assert_eq!(json.get("a"), Some(&Json::Int(7)));
         assert_eq!(json.get("b").and_then(|b| b.get("c")).and_then(Json::as_str), Some("x\n\u{e9}\u{1f600}"));
         let Json::Object(entries) = json else { panic!("an object") };
-        assert_eq!(entries[0].1, Json::Array(vec![Json::Number(Some(1)), Json::Number(None), Json::Number(None), Json::Word]));
+        assert_eq!(entries[0].1, Json::Array(vec![Json::Int(1), Json::Int(-2), Json::Float(35.0), Json::Null]));
     }
 
     #[test]

@@ -38,7 +38,8 @@
 
 mod effort;
 mod front;
-mod json;
+pub mod graph;
+pub mod json;
 mod lex;
 mod number;
 mod relax;

@@ -4,6 +4,7 @@ use super::script;
 use super::script::tree::{Arg, Expr, StmtKind, Tree, Unary};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{Id, PrimOp};
+use crate::tir::index_map::IndexMap;
 use rustc_hash::FxHashMap;
 
 /// An expression of a trace, with its place.
@@ -48,6 +49,8 @@ pub enum NodeKind {
     Not(Box<Node>),
     /// `-a`
     Neg(Box<Node>),
+    /// A map of indices that is no text but an object of a database.
+    IndexMap(IndexMap),
     /// `lambda a, b: body`
     Lambda(Vec<String>, Box<Node>),
     /// Any other expression, which no instruction takes.

@@ -177,6 +177,7 @@ pub static ALL: &[&PassSpec] = &[
     &tir::schedule::SPEC,
     &tir::apply_default_schedule::SPEC,
     &tir::default_gpu_schedule::SPEC,
+    &tir::meta_schedule_apply_database::SPEC,
     &tir::vectorize_loop::SPEC,
     &tir::remove_no_op::SPEC,
     &tir::storage_rewrite::SPEC,

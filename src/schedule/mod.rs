@@ -12,7 +12,8 @@
 //! `set_axis_separator` is none of TVM 0.27's any more and is refused.
 //!
 //! Files: [`state`] and `tree` (the program and where things are in it), `trace` (arguments of instructions), `analysis`
-//! and `scope` (what is checked), one file for each family of primitives, and [`dlight`] (schedules by rules).
+//! and `scope` (what is checked), one file for each family of primitives, [`dlight`] (schedules by rules) and
+//! [`database`] (schedules that were tuned).
 
 mod analysis;
 mod annotate;
@@ -24,6 +25,7 @@ mod cache;
 mod cache_index;
 mod cache_inplace;
 mod compute_at;
+pub mod database;
 pub mod dlight;
 mod epilogue;
 mod for_kind;

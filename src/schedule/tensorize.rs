@@ -9,7 +9,7 @@ use crate::tir::access::{extent_of, range_of};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Copier, Rewriting, StmtMutator, cast};
 
-/// What an intrinsic computes, and the statement that does it.
+/// A registered intrinsic: the computation that it replaces, and the statement that performs it.
 #[derive(Clone, Debug)]
 pub struct Intrinsic {
     /// What it computes, as loops.

@@ -369,6 +369,9 @@ impl<'a> Call<'a> {
     /// A map of indices whose parameters are of the given types.
     pub(super) fn index_map(&self, state: &mut State<'_>, node: &Node, dtypes: &[DType]) -> Outcome<IndexMap> {
         let NodeKind::Lambda(params, body) = &node.kind else {
+            if let NodeKind::IndexMap(map) = &node.kind {
+                return Ok(map.clone());
+            }
             // `T.index_map(lambda i: (i,))`
             if let NodeKind::Call(_, args) = &node.kind
                 && let Some((_, inner)) = args.first()
@@ -416,7 +419,7 @@ impl<'a> Call<'a> {
                 };
                 Ok(IndexMap { params: Vec::new(), indices: vec![value] })
             }
-            _ if std::ptr::eq(bare, node) => {
+            _ if std::ptr::eq(bare, node) && !matches!(node.kind, NodeKind::IndexMap(_)) => {
                 let value = self.prim(state, node, &FxHashMap::default(), dtype)?;
                 Ok(IndexMap { params: Vec::new(), indices: vec![value] })
             }

@@ -99,8 +99,6 @@ const MADE = `
 def found(name):
     """The factory of a pass by its name, such as FuseOps or relax.transform.FuseOps."""
     *places, last = name.split(".")
-    if last == "Schedule":
-        return schedule
     for place, module in PLACES:
         factory = vars(module).get(last)
         home = getattr(factory, "__module__", None) or ""
@@ -124,8 +122,10 @@ def built(node):
     name = ast.unparse(call.func)
     named = {str(item.arg): argument(item.value) for item in call.keywords}
     args = list(map(argument, call.args))
-    if name == "Schedule":
-        return tvm.transform.module_pass(lambda mod, _: scheduled(mod, *args, **named), opt_level=0, name=name)
+    if name.split(".")[-1] == "Schedule":
+        return schedule(*args, **named)
+    if name.endswith("MetaScheduleApplyDatabase"):
+        return tuned(found(name), *args, **named)
     if not name.endswith(("ApplyDefaultSchedule", "DefaultGPUSchedule")):
         return found(name)(*args, **named)
     # The target is the one in scope, and rules are no list.
@@ -140,67 +140,21 @@ def built(node):
     return inner if target is None else tvm.transform.module_pass(within, opt_level=0, name=name)
 
 
-def scheduled(mod, trace):
-    """The module after the instructions of a trace, which are read and not executed."""
-    sch, names = tvm.s_tir.Schedule(mod), {}
+def tuned(factory, work_dir=None, enable_warning=False, database=""):
+    """A pass that applies a database, whose lines become the two files that TVM reads."""
 
-    def put(target, result):
-        if isinstance(target, ast.Name):
-            names[target.id] = result
-        else:
-            for one, part in zip(target.elts, result):
-                put(one, part)
+    def run(mod, _):
+        with tempfile.TemporaryDirectory() as place:
+            for file, programs in (("workload", True), ("tuning_record", False)):
+                with open(f"{place}/database_{file}.json", "w") as out:
+                    for line in filter(None, map(str.strip, database.splitlines())):
+                        if line.startswith('["') == programs:
+                            out.write(line + "\\n")
+            # TVM wants a target in scope, and does not look at it.
+            with tvm.target.Target("llvm"):
+                return factory(place, enable_warning)(mod)
 
-    def math(node, known):
-        """A map of indices over its parameters."""
-        if isinstance(node, ast.Name):
-            return known[node.id] if node.id in known else names[node.id]
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return [math(item, known) for item in node.elts]
-        if isinstance(node, ast.BinOp):
-            return BINARY[type(node.op)](math(node.left, known), math(node.right, known))
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return -math(node.operand, known)
-        if isinstance(node, ast.Call) and re.fullmatch(SCALARS, ast.unparse(node.func)) and not node.keywords:
-            return getattr(T, ast.unparse(node.func)[2:])(*(math(arg, known) for arg in node.args))
-        return ast.literal_eval(node)
-
-    def argument(node):
-        if isinstance(node, ast.Lambda):
-            params = [one.arg for one in node.args.args]
-            body = lambda *given: math(node.body, dict(zip(params, given)))
-            # TVM counts the parameters of a map, so that it needs a function of so many.
-            numbered = ", ".join(f"p{place}" for place in range(len(params)))
-            return eval(f"lambda {numbered}: body({numbered})", {"body": body})
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "T.index_map":
-            return argument(node.args[0])
-        if isinstance(node, (ast.List, ast.Tuple)):
-            items = [argument(item) for item in node.elts]
-            return items if isinstance(node, ast.List) else tuple(items)
-        return math(node, {})
-
-    def lines(body):
-        for line in body:
-            if isinstance(line, ast.FunctionDef):
-                yield from lines(line.body)
-            elif isinstance(line, (ast.Assign, ast.Expr)):
-                yield line
-
-    for line in lines(ast.parse(trace).body):
-        call, pick = line.value, None
-        if isinstance(call, ast.Subscript):
-            call, pick = call.value, ast.literal_eval(call.slice)
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr == "Schedule":
-            continue
-        args = [item for arg in call.args for item in
-                (argument(arg.value) if isinstance(arg, ast.Starred) else [argument(arg)])]
-        named = {item.arg: argument(item.value) for item in call.keywords}
-        if call.func.attr[0] == "_" or not hasattr(tvm.s_tir.Schedule, call.func.attr):
-            raise LookupError(f"TVM has no instruction {call.func.attr}")
-        result = getattr(sch, call.func.attr)(*args, **named)
-        if isinstance(line, ast.Assign):
-            put(line.targets[0], result if pick is None else result[pick])
-    return sch.mod
+    return tvm.transform.module_pass(run, opt_level=0, name="MetaScheduleApplyDatabase")
 
 
 def made(text):
@@ -219,66 +173,103 @@ def value(text):
 /** Makes a pass of the instructions of a schedule: its methods are called with literals and with what they gave, and nothing else. */
 const SCHEDULE = `
 
-FORMULA = (ast.Lambda, ast.arguments, ast.arg, ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp,
-           ast.unaryop, ast.Tuple, ast.List)
-
-
 def schedule(trace=""):
-    """A pass that applies the instructions of a trace. Only methods of the schedule are called."""
+    """A pass that applies the instructions of a trace, which are read and not executed."""
+    return tvm.transform.module_pass(lambda mod, _: scheduled(mod, trace), opt_level=0, name="Schedule")
 
-    def run(module, context):
-        sch, known = tvm.s_tir.Schedule(module), {}
 
-        def value(node):
-            if isinstance(node, ast.Name):
-                return known[node.id]
-            if isinstance(node, (ast.List, ast.Tuple)):
-                items = [value(item) for item in node.elts]
-                return items if isinstance(node, ast.List) else tuple(items)
-            if isinstance(node, ast.Subscript):
-                return value(node.value)[ast.literal_eval(node.slice)]
-            if isinstance(node, ast.Call):
-                return call(node)
-            if isinstance(node, ast.Lambda):
-                parts = list(ast.walk(node))
-                numbers = all(isinstance(part.value, int) for part in parts if isinstance(part, ast.Constant))
-                if not numbers or any(not isinstance(part, FORMULA) or isinstance(part, ast.Pow) for part in parts):
-                    raise ValueError("an index map is a formula of its indices")
-                return eval(compile(ast.Expression(node), "trace", "eval"), {"__builtins__": {}})
-            return ast.literal_eval(node)
+def scheduled(mod, trace):
+    sch = tvm.s_tir.Schedule(mod)
+    names, schedules = {}, {"sch"}
 
-        def call(node):
-            name = node.func.attr
-            if not isinstance(node.func.value, ast.Name) or name[0] == "_" or not callable(vars(type(sch)).get(name)):
-                raise LookupError(f"a schedule has no instruction {name}")
-            args = []
-            for arg in node.args:
-                args += value(arg.value) if isinstance(arg, ast.Starred) else [value(arg)]
-            return getattr(sch, name)(*args, **{str(item.arg): value(item.value) for item in node.keywords})
+    def put(target, result):
+        if isinstance(target, ast.Name):
+            names[target.id] = result
+            return
+        stars = [at for at, one in enumerate(target.elts) if isinstance(one, ast.Starred)]
+        parts = list(result)
+        if stars:
+            first, last = stars[0], len(parts) - (len(target.elts) - stars[0] - 1)
+            parts[first:last] = [parts[first:last]]
+        for one, part in zip(target.elts, parts, strict=True):
+            put(one.value if isinstance(one, ast.Starred) else one, part)
 
-        def apply(body):
-            for line in body:
-                if isinstance(line, ast.FunctionDef):
-                    apply(line.body)
-                elif isinstance(line, ast.Expr) and isinstance(line.value, ast.Call):
-                    call(line.value)
-                elif isinstance(line, ast.Assign):
-                    given, target = value(line.value), line.targets[0]
-                    if isinstance(target, ast.Name):
-                        known[target.id] = given
-                    else:
-                        known.update(zip([name.id for name in target.elts], given))
+    def many(nodes, known):
+        found = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                found += value(node.value, known)
+            else:
+                found.append(value(node, known))
+        return found
 
-        apply(ast.parse(trace).body)
-        return sch.mod
+    def value(node, known={}):
+        """The value of an expression, which may have the parameters of a map of indices in it."""
+        inner = lambda node: value(node, known)
+        if isinstance(node, ast.Name):
+            return known[node.id] if node.id in known else names[node.id]
+        if isinstance(node, ast.List):
+            return many(node.elts, known)
+        if isinstance(node, ast.Tuple):
+            return tuple(many(node.elts, known))
+        if isinstance(node, ast.Dict):
+            return {inner(key): inner(item) for key, item in zip(node.keys, node.values)}
+        if isinstance(node, ast.Subscript):
+            ends = (node.slice.lower, node.slice.upper) if isinstance(node.slice, ast.Slice) else None
+            place = slice(*(end and inner(end) for end in ends)) if ends else inner(node.slice)
+            return inner(node.value)[place]
+        if isinstance(node, ast.BinOp):
+            return BINARY[type(node.op)](inner(node.left), inner(node.right))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -inner(node.operand)
+        if isinstance(node, ast.Lambda):
+            params = [one.arg for one in node.args.args]
+            body = lambda *given: value(node.body, {**known, **dict(zip(params, given))})
+            # TVM counts the parameters of a map, so that it needs a function of so many.
+            numbered = ", ".join(f"p{place}" for place in range(len(params)))
+            return eval(f"lambda {numbered}: body({numbered})", {"body": body})
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called == "T.index_map":
+                return inner(node.args[0])
+            if re.fullmatch(SCALARS, called) and not node.keywords:
+                return getattr(T, called[2:])(*many(node.args, known))
+            return call(node, known)
+        return ast.literal_eval(node)
 
-    return tvm.transform.module_pass(run, opt_level=0, name="Schedule")
+    def call(node, known={}):
+        called = node.func
+        name = called.attr if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) else ""
+        if not name or called.value.id not in schedules or name[0] == "_" or not hasattr(tvm.s_tir.Schedule, name):
+            raise LookupError(f"a schedule has no instruction {ast.unparse(called)}")
+        named = {str(item.arg): value(item.value, known) for item in node.keywords}
+        return getattr(sch, name)(*many(node.args, known), **named)
+
+    def lines(body):
+        for line in body:
+            if isinstance(line, ast.FunctionDef):
+                yield from lines(line.body)
+            elif isinstance(line, (ast.Assign, ast.Expr)):
+                yield line
+
+    for line in lines(ast.parse(trace).body):
+        # The schedule is there, and what is printed changes nothing.
+        called = ast.unparse(line.value.func) if isinstance(line.value, ast.Call) else ""
+        if called.endswith("Schedule"):
+            schedules.update(one.id for one in line.targets if isinstance(one, ast.Name))
+        elif isinstance(line, ast.Assign):
+            put(line.targets[0], value(line.value))
+        elif called and called != "print" and not called.endswith(".show"):
+            schedules.add(called.split(".")[0])
+            call(line.value)
+    return sch.mod
 `;
 
 const RELAX = `import ast
 import operator
 import re
 import sys
+import tempfile
 from typing import TypeVar
 
 import tvm

@@ -144,7 +144,7 @@ fn constants(json: &Json) -> Result<Vec<Tensor>, String> {
         for item in data(Some(&pair[1]))?.as_array().ok_or("an entry of the metadata section is not an array")? {
             let constant = data(Some(item))?;
             // The field was called `data` before 0.27.
-            let value = data(constant.get("value").filter(|value| **value != Json::Word).or(constant.get("data")))?;
+            let value = data(constant.get("value").filter(|value| **value != Json::Null).or(constant.get("data")))?;
             let blob = value.as_str().ok_or("a constant has no data")?;
             constants.push(tensor(blob).ok_or("the data of a constant are damaged")?);
         }

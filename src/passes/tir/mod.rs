@@ -46,6 +46,7 @@ pub mod lower_warp_memory;
 pub mod make_packed_api;
 pub mod manifest_shared_memory_local_stage;
 pub mod merge_shared_memory_allocations;
+pub mod meta_schedule_apply_database;
 pub mod narrow_data_type;
 pub mod plan_and_update_buffer_allocation_location;
 pub mod pointer_value_type_rewrite;
