@@ -172,21 +172,27 @@ fn lowering_keeps_what_legalised_models_compute() {
     report(&count, 0);
 }
 
-/// Schedules of the own suite that change what is computed in TVM, too, whose result is the same as ours: `loop_partition` of a
-/// reduction begins it in each part; a consumer under a loop of its producer computes only where that does, so that the border
-/// of a padding gets lost (`schedule-290.3`, `schedule-317.1`); `decompose_padding` under a loop drops what else stands there.
-const CHANGED: &[&str] = &[
-    "schedule-36.2",
-    "schedule-119.1",
-    "schedule-144.2",
-    "schedule-289.1",
-    "schedule-290.3",
-    "schedule-317.1",
-    "schedule-323.1",
-    "schedule-345.3",
-    "schedule-354.3",
-    "units-87.1",
-    "units-90.1",
+/// Schedules of the own suite that change what is computed in TVM, too, whose result is the same as ours, each with what
+/// TVM does not check.
+const CHANGED: &[(&str, &str)] = &[
+    // Each part has the `T.init()` of the whole, so that the later ones forget the earlier ones.
+    ("schedule-36.2", "loop_partition of the reduction `rk`"),
+    ("schedule-119.1", "loop_partition of the reduction `rk`"),
+    ("schedule-144.2", "loop_partition of the reduction `rk`"),
+    ("schedule-289.1", "loop_partition of the reduction `rk` of `matmul`"),
+    ("schedule-323.1", "loop_partition of the reduction `k`"),
+    ("schedule-345.3", "loop_partition of the reduction `rk`"),
+    ("schedule-354.3", "loop_partition of the reduction `k`"),
+    (
+        "schedule-290.3",
+        "reverse_compute_at puts `conv` under `ax1`, the reduction of `matmul`: it adds up sums that are not complete",
+    ),
+    (
+        "schedule-317.1",
+        "reverse_compute_at puts `pad` under loops of `T_add`: the border, which reads nothing of it, is not written",
+    ),
+    ("units-87.1", "decompose_padding at a loop under which compute_at has put `pad` drops `Z`, which stands there as well"),
+    ("units-90.1", "decompose_padding at a loop under which compute_at has put `pad` drops `Z`, which stands there as well"),
 ];
 
 /// Schedules with a program before, and their names: of the cases beside the project and of the own suite.
@@ -240,7 +246,7 @@ fn a_whole_schedule_keeps_what_its_program_computes() {
             match runs {
                 None => count.skipped += 1,
                 Some((value, Ok(found))) if agree(store, &value, &found) => count.kept += 1,
-                Some(_) if CHANGED.contains(&id.as_str()) => count.skipped += 1,
+                Some(_) if CHANGED.iter().any(|(known, _)| *known == id) => count.skipped += 1,
                 Some((_, Ok(_))) => count.wrong.push(format!("{id} @{name}: the schedule changes what it computes")),
                 // Matrix units and functions from outside are not run.
                 Some((_, Err(_))) => count.skipped += 1,

@@ -57,7 +57,7 @@ class Writer {
       Number(digits) >= this.nest.fresh ? `${kind}${Number(digits) + by}` : whole,
     );
 
-  fresh = (kind: "b" | "l") => `${kind}${this.#next++}`;
+  fresh = (kind: "b" | "l" | "v") => `${kind}${this.#next++}`;
   done = (line: string) => `${this.#code}${line}\n`;
 }
 
@@ -135,6 +135,15 @@ export function offersFor(nest: Nest, at: number): Offer[] {
       return `sch.tensorize(block_or_loop=${self}, tensor_intrin=${JSON.stringify(intrin)})`;
     });
   const listed = (text = "") => text.split(",").map((one) => one.trim());
+  const keys = [...node.annotations.matchAll(/"([^"]+)": /g)].map((found) => found[1] ?? "");
+  if (keys.length > 0)
+    offer(
+      "unannotate",
+      [{ name: "ann_key", value: keys[0] ?? "", options: same(keys) }],
+      (_, self, [key]) => {
+        return `sch.unannotate(block_or_loop=${self}, ann_key=${JSON.stringify(key)})`;
+      },
+    );
   if (isLoop(node)) {
     const inner = innerLoops(nest, at);
     const reduces = nest.nodes.flatMap((one, index) =>
@@ -181,6 +190,34 @@ export function offersFor(nest: Nest, at: number): Offer[] {
       });
     }
     split("loop_partition");
+    const beside = nest.nodes.flatMap((one, index) =>
+      isLoop(one) &&
+      index !== at &&
+      !above(nest, index).includes(at) &&
+      !above(nest, at).includes(index)
+        ? [index]
+        : [],
+    );
+    if (beside.length > 0)
+      offer("merge", [choice("with", beside)], (writer, self, [other]) => {
+        const name = writer.name(Number(other));
+        return `${writer.fresh("l")} = sch.merge(${self}, ${name})`;
+      });
+    // A loop of 16 is divided into 4 and 4, one of 7 into 7 and 1.
+    const extent = node.extent ?? 1;
+    const inside = [4, 2].find((factor) => extent % factor === 0) ?? 1;
+    for (const [name, more] of [
+      ["sample_perfect_tile", "max_innermost_factor=64"],
+      ["sample_partitioned_tile", "partition_pos=1, innerpart_factor=1"],
+    ] as const)
+      offer(
+        name,
+        [{ name: "decision", value: `${extent / inside}, ${inside}` }],
+        (writer, self, [sizes]) => {
+          const names = listed(sizes).map(() => writer.fresh("v"));
+          return `${names.join(", ")} = sch.${name}(loop=${self}, n=${names.length}, ${more}, decision=[${sizes}])`;
+        },
+      );
     offer("blockize", [], (writer, self) => `${writer.fresh("b")} = sch.blockize(target=${self})`);
     tensorize();
     offer("add_unit_loop", [], (writer, self) => {
@@ -255,32 +292,139 @@ export function offersFor(nest: Nest, at: number): Offer[] {
       `${writer.fresh("b")} = sch.cache_index(block=${self}, storage_scope="${scope}", cse_thresh=${least})`,
   );
   tensorize();
-  const written = parts(node.writes).map((buffer, index) => [String(index), buffer] as const);
-  if (written.length > 0) {
-    offer(
-      "set_scope",
-      [
-        { name: "buffer", value: "0", options: written },
-        { name: "storage_scope", value: "shared", options: same(SCOPES) },
-      ],
-      (_, self, [index, scope]) =>
-        `sch.set_scope(block=${self}, buffer_index=${index}, storage_scope="${scope}")`,
-    );
-    const names = "ijklmnopq".slice(
-      0,
-      Math.max(1, node.iters.filter(([, kind]) => kind === "S").length),
-    );
-    const axes = [...names].join(", ");
-    offer(
+  const numbered = (text: string) =>
+    parts(text).map((buffer, index) => [String(index), buffer] as const);
+  const [read, written] = [numbered(node.reads), numbered(node.writes)];
+  const either = (["write", "read"] as const).flatMap((which) =>
+    (which === "read" ? read : written).map(
+      ([index, buffer]) => [`("${which}", ${index})`, `${buffer}, ${which}`] as const,
+    ),
+  );
+  const of = (options: readonly (readonly [string, string])[]): Field => ({
+    name: "buffer",
+    value: options[0]?.[0] ?? "",
+    options,
+  });
+  const scope: Field = { name: "storage_scope", value: "shared", options: same(SCOPES) };
+  /** An offer that is written as a call with these arguments, of which the first is the block. */
+  const call = (
+    name: string,
+    fields: Field[],
+    args: (values: readonly string[], writer: Writer) => string,
+    gives = "",
+  ) =>
+    offer(name, fields, (writer, self, values) => {
+      const written = args(values, writer);
+      const result = gives && `${writer.fresh("b")} = `;
+      return `${result}sch.${name}(block=${self}${written && ", "}${written})`;
+    });
+  const axes = (count: number) => [..."ijklmnopq".slice(0, Math.max(1, count))];
+  const map = (count: number): Field => ({
+    name: "index_map",
+    value: `lambda ${axes(count).join(", ")}: (${axes(count).reverse().join(", ")},)`,
+  });
+  const spatial = node.iters.filter(([, kind]) => kind === "S").length;
+  const blocks = nest.nodes.flatMap((one, index) =>
+    one.kind === "block" && index !== at && !above(nest, at).includes(index) ? [index] : [],
+  );
+  if (either.length > 0) {
+    call(
       "transform_layout",
-      [
-        { name: "buffer", value: "0", options: written },
-        { name: "index_map", value: `lambda ${axes}: (${[...names].reverse().join(", ")},)` },
-      ],
-      (_, self, [index, map]) =>
-        `sch.transform_layout(block=${self}, buffer=("write", ${index}), index_map=${map})`,
+      [of(either), map(spatial), { name: "pad_value", value: "None" }],
+      ([buffer, given, pad]) => `buffer=${buffer}, index_map=${given}, pad_value=${pad}`,
     );
+    call("reindex", [of(either)], ([buffer]) => `buffer=${buffer}`, "b");
+    const ranges = axes(spatial).map((axis) => `(${axis}, ${axis} + 1)`);
+    call(
+      "annotate_buffer_access",
+      [
+        of(either.map(([value, says]) => [value.slice(1, -1), says] as const)),
+        {
+          name: "gen_new_ranges",
+          value: `lambda ${axes(spatial).join(", ")}: (${ranges.join(", ")},)`,
+        },
+      ],
+      ([buffer, given]) => {
+        const [which, index] = listed(buffer);
+        return `buffer_index=${index}, buf_type=${which}, gen_new_ranges=${given}`;
+      },
+    );
+    call(
+      "unsafe_hide_buffer_access",
+      [of(either.map(([value, says]) => [value.slice(1, -1), says] as const))],
+      ([buffer]) => {
+        const [which, index] = listed(buffer);
+        return `buf_type=${which}, buf_index_array=[${index}]`;
+      },
+    );
+    call("set_axis_separator", [], () => `buffer=${either[0]?.[0]}, axis_separators=[1]`);
   }
+  for (const [name, which, buffers] of [
+    ["reindex_cache_read", "read_buffer_index", read],
+    ["reindex_cache_write", "write_buffer_index", written],
+  ] as const)
+    if (buffers.length > 0)
+      call(
+        name,
+        [of(buffers), scope, map(node.iters.length)],
+        ([index, where, given]) =>
+          `${which}=${index}, storage_scope="${where}", index_map=${given}`,
+        "b",
+      );
+  if (written.length > 0) {
+    call("set_scope", [of(written), scope], ([index, where]) => {
+      return `buffer_index=${index}, storage_scope="${where}"`;
+    });
+    call(
+      "storage_align",
+      [
+        of(written),
+        ...["axis 0", "factor 32", "offset 8"].map((text) => {
+          const [name = "", value = ""] = text.split(" ");
+          return { name, value };
+        }),
+      ],
+      ([index, axis, factor, offset]) =>
+        `buffer_index=${index}, axis=${axis}, factor=${factor}, offset=${offset}`,
+    );
+    call(
+      "unsafe_set_dtype",
+      [of(written), { name: "dtype", value: "float16" }],
+      ([index, dtype]) => {
+        return `buffer_index=${index}, dtype=${JSON.stringify(dtype)}`;
+      },
+    );
+    call("rolling_buffer", [of(written)], ([index]) => `write_buffer_index=${index}`);
+  }
+  const reversed = node.iters.map((_, index) => index).reverse();
+  call("reorder_block_iter_var", [{ name: "new_order", value: reversed.join(", ") }], ([order]) => {
+    return `new_order=[${order}]`;
+  });
+  call("transform_block_layout", [map(node.iters.length)], ([given]) => `index_map=${given}`);
+  call(
+    "pad_einsum",
+    [{ name: "padding", value: node.iters.map(() => "16").join(", ") }],
+    ([sizes]) => {
+      return `padding=[${sizes}]`;
+    },
+  );
+  if (blocks.length > 0) {
+    offer("blockize", [choice("with", blocks)], (writer, self, [other]) => {
+      const name = writer.name(Number(other));
+      return `${writer.fresh("b")} = sch.blockize(target=[${self}, ${name}])`;
+    });
+    if (node.iters.some(([, kind]) => kind === "R"))
+      offer("fuse_reduction_epilogue", [choice("epilogue", blocks)], (writer, self, [other]) => {
+        return `sch.fuse_reduction_epilogue(reduction_block=${self}, epilogue_block=${writer.name(Number(other))})`;
+      });
+  }
+  offer(
+    "sample_compute_location",
+    [{ name: "decision", value: "0" }],
+    (writer, self, [decision]) => {
+      return `${writer.fresh("l")} = sch.sample_compute_location(block=${self}, decision=${decision})`;
+    },
+  );
   offer("add_unit_loop", [], (writer, self) => {
     return `${writer.fresh("l")} = sch.add_unit_loop(block_or_loop=${self})`;
   });

@@ -178,7 +178,13 @@ def schedule(trace=""):
     return tvm.transform.module_pass(lambda mod, _: scheduled(mod, trace), opt_level=0, name="Schedule")
 
 
+# A name that TVM 0.27 has no longer.
+OLD = {"get_block": "get_sblock"}
+
+
 def scheduled(mod, trace):
+    from tvm.s_tir import tensor_intrin  # It registers the intrinsics.
+
     sch = tvm.s_tir.Schedule(mod)
     names, schedules = {}, {"sch"}
 
@@ -239,8 +245,9 @@ def scheduled(mod, trace):
 
     def call(node, known={}):
         called = node.func
-        name = called.attr if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) else ""
-        if not name or called.value.id not in schedules or name[0] == "_" or not hasattr(tvm.s_tir.Schedule, name):
+        name = called.attr if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) else "_"
+        name = OLD.get(name, name)
+        if name[0] == "_" or called.value.id not in schedules or not hasattr(tvm.s_tir.Schedule, name):
             raise LookupError(f"a schedule has no instruction {ast.unparse(called)}")
         named = {str(item.arg): value(item.value, known) for item in node.keywords}
         return getattr(sch, name)(*many(node.args, known), **named)

@@ -154,29 +154,7 @@ mod tests {
         format!("{}(database={})", SPEC.name, Literal::Str(database.to_owned()))
     }
 
-    const BEFORE: &str = r#"
-@I.ir_module
-class Module:
-    @T.prim_func(s_tir=True)
-    def double(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8, 4), "float32")):
-        # with T.sblock("root"):
-        for i, j in T.grid(8, 4):
-            with T.sblock("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                T.reads(A[vi, vj])
-                T.writes(B[vi, vj])
-                B[vi, vj] = A[vi, vj] * T.float32(2.0)
-
-    @T.prim_func(s_tir=True)
-    def other(A: T.Buffer((8, 5), "float32"), B: T.Buffer((8, 5), "float32")):
-        # with T.sblock("root"):
-        for i, j in T.grid(8, 5):
-            with T.sblock("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                T.reads(A[vi, vj])
-                T.writes(B[vi, vj])
-                B[vi, vj] = A[vi, vj] * T.float32(2.0)
-"#;
+    const BEFORE: &str = include_str!("../../../tests/databases/double.txt");
 
     /// What TVM gives.
     const AFTER: &str = r#"

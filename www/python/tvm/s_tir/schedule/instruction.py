@@ -14,6 +14,9 @@ class RV(Object):
 
     letter = ""
 
+    def __init_subclass__(cls, letter):
+        cls.letter = letter
+
     def __init__(self, name="_"):
         self.name = name
 
@@ -21,22 +24,16 @@ class RV(Object):
         return self.name
 
 
-class SBlockRV(RV):
+class SBlockRV(RV, letter="b"):
     """A block."""
 
-    letter = "b"
 
-
-class LoopRV(RV):
+class LoopRV(RV, letter="l"):
     """A loop."""
 
-    letter = "l"
 
-
-class ExprRV(RV):
+class ExprRV(RV, letter="v"):
     """A number that was sampled."""
-
-    letter = "v"
 
 
 BlockRV = SBlockRV
