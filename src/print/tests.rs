@@ -261,3 +261,21 @@ fn the_parts_of_a_split_are_counted_in_boxes_of_their_own() {
     let [first, second] = [0, 1].map(|index| format!("split(%x, indices_or_sections=meta[runtime.BoxInt][{index}])"));
     assert_eq!(text(&s, both), format!("free_var %x;\n%0 = {first};\n%1 = {second};\n(%0, %1)"));
 }
+
+/// As TVM 0.27 does: the parameter `n` over `(n,)` is `n_1`.
+#[test]
+fn the_symbols_of_a_type_are_named_before_the_parameter_that_has_it() {
+    let mut s = Store::new();
+    let source = "n = TypeVar(\"n\")\n@I.ir_module\nclass Module:\n    @R.function\n    def f(x: R.Tensor((n,), \"float32\")):\n        \
+                  return x\n";
+    let mut module = crate::session::open(&mut s, source).module;
+    let (name, f) = module.functions()[0];
+    let params = s.as_function(f).expect("it is one").params;
+    let ty = s.var_type(s.item(params, 0));
+    let var = s.relax_var("n", ty, false);
+    let body = s.use_var(var);
+    let f = function(&mut s, &[var], ty, body);
+    module.set_function(name, f);
+    let text = self::module(&s, &module, &PrintOptions::default());
+    assert!(text.contains("n_1: R.Tensor((n,), dtype=\"float32\")"), "{text}");
+}

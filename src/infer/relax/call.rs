@@ -136,8 +136,17 @@ fn extents(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
     }
 }
 
+/// Returns a `reshape` with the values of its open extents; nothing for other expressions, and where none is open.
+pub(crate) fn closed_reshape(store: &mut Store, call: ExprId) -> Result<Option<Expr>, String> {
+    let Some((data, dims)) = open_reshape(store, call) else { return Ok(None) };
+    let shape = reshaped(store, data, &dims)?;
+    let Expr::Call { callee, info, .. } = store.expr(call) else { return Ok(None) };
+    let args = store.list(&[data, shape]);
+    Ok(Some(Expr::Call { callee, args, info }))
+}
+
 /// Returns the data and the extents of a `reshape` with open ones: 0 for the data's extent, -1 for the remaining elements.
-pub(super) fn open_reshape(store: &Store, call: ExprId) -> Option<(ExprId, Vec<Dim>)> {
+fn open_reshape(store: &Store, call: ExprId) -> Option<(ExprId, Vec<Dim>)> {
     let Expr::Call { args, .. } = store.expr(call) else { return None };
     let op = store.called_op(call)?;
     if args.len() != 2 || ops::info(op).relax.as_ref().is_none_or(|row| row.name != "reshape") {
@@ -149,7 +158,7 @@ pub(super) fn open_reshape(store: &Store, call: ExprId) -> Option<(ExprId, Vec<D
 }
 
 /// Replaces open extents by their values.
-pub(super) fn reshaped(store: &mut Store, data: ExprId, dims: &[Dim]) -> Result<ExprId, String> {
+fn reshaped(store: &mut Store, data: ExprId, dims: &[Dim]) -> Result<ExprId, String> {
     if dims.iter().filter(|dim| dim.known() == Some(-1)).count() > 1 {
         return Err("Reshape accepts at most one \"-1\" in the new shape".to_owned());
     }

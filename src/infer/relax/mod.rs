@@ -10,7 +10,7 @@ pub mod effects;
 pub mod types;
 
 pub use call::deduce_call;
-pub(crate) use call::deduce_callable;
+pub(crate) use call::{closed_reshape, deduce_callable};
 
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
@@ -342,13 +342,9 @@ impl<'s> Deducer<'s> {
     /// Replaces -1 and 0 in the extents of a `reshape` by their values, as the constructor of the operator does
     /// (`ConvertNewShapeToExpr` of `src/relax/op/tensor/manipulate.cc`).
     fn resolved(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
-        let Some((data, dims)) = call::open_reshape(store, post) else { return post };
-        match call::reshaped(store, data, &dims) {
-            Ok(shape) => {
-                let Expr::Call { callee, info, .. } = store.expr(post) else { return post };
-                let args = store.list(&[data, shape]);
-                store.rebuild(pre, Expr::Call { callee, args, info }, None)
-            }
+        match call::closed_reshape(store, post) {
+            Ok(None) => post,
+            Ok(Some(closed)) => store.rebuild(pre, closed, None),
             Err(message) => {
                 self.errors.push(Diagnostic::error("relax-type", message, store.source_span(pre)));
                 post

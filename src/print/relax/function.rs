@@ -116,12 +116,15 @@ impl Script<'_> {
         let mut text = format!("def {name}(");
         for (i, param) in store.items(params).enumerate() {
             text.push_str(if i > 0 { ", " } else { "" });
+            // The symbols of its type get their names first.
+            let mut annotation = String::new();
+            if let Some(ty) = store.var_type(param) {
+                annotation.push_str(": ");
+                self.ty(ty, &mut annotation);
+            }
             let name = self.define_var(param);
             text.push_str(&name);
-            if let Some(ty) = store.var_type(param) {
-                text.push_str(": ");
-                self.ty(ty, &mut text);
-            }
+            text.push_str(&annotation);
         }
         text.push(')');
         if let Some(ret) = ret {

@@ -68,7 +68,12 @@ pub fn table_value(text: &str, names: &[u32], texts: &str) -> Js<js_sys::Array> 
         let given = given(lent, names, texts)?;
         let (value, found) = parse::parse_value(&mut lent.store, text, &given);
         Ok(match value {
-            Some(AttrValue::Expr(id)) => js_sys::Array::of2(&0.into(), &(id.index() as u32).into()),
+            Some(AttrValue::Expr(id)) => {
+                // Functions of Python make the call, and the constructor of this operator knows the extents.
+                let closed = infer::relax::closed_reshape(&mut lent.store, id).map_err(|message| error(&message))?;
+                let id = closed.map_or(id, |closed| lent.store.add(closed));
+                js_sys::Array::of2(&0.into(), &(id.index() as u32).into())
+            }
             Some(AttrValue::Type(id)) => js_sys::Array::of2(&1.into(), &(id.index() as u32).into()),
             _ => js_sys::Array::of2(&2.into(), &diagnostics(&found)),
         })

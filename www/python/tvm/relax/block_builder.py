@@ -23,6 +23,8 @@ class FunctionScope:
         self._params = params
         self._attrs = attrs
         self._pure = pure
+        self._blocks = []
+        self._is_emit_func_output_called = False
 
     def __enter__(self):
         self._bb._enter_function(self)
@@ -63,10 +65,18 @@ class BlockBuilder:
         words = (mod or IRModule())._words()
         words[0] = 1
         self._number = _engine.call("user_builder", _engine.words(words))
-        self._blocks = []
-        self._func = None
-        self._is_emit_func_output_called = False
+        self._functions = []
         self._depth = []
+
+    @property
+    def _func(self):
+        """The innermost function that is open."""
+        return self._functions[-1] if self._functions else None
+
+    @property
+    def _blocks(self):
+        """Its blocks that are done."""
+        return self._func._blocks
 
     @staticmethod
     def current():
@@ -105,21 +115,17 @@ class BlockBuilder:
         return _TestingScope(self, def_vars)
 
     def _enter_function(self, scope):
-        if self._func is not None:
-            raise RuntimeError("BlockBuilder does not allow nested functions.")
-        self._func = scope
-        self._blocks = []
-        self._is_emit_func_output_called = False
+        self._functions.append(scope)
         _open.append(self)
         self._begin_scope(scope._params)
         self._begin_binding_block()
 
     def _exit_function(self, failed):
         _open.pop()
-        self._func = None
+        done = self._functions.pop()._is_emit_func_output_called
         if failed:
             return
-        if not self._is_emit_func_output_called:
+        if not done:
             raise RuntimeError("emit_func_output must be called in a relax function.")
 
     def dataflow(self):
@@ -128,16 +134,19 @@ class BlockBuilder:
 
     def emit_func_output(self, output, params=None):
         """Ends the function with its result."""
-        if self._is_emit_func_output_called:
-            raise RuntimeError("emit_func_output must be called exactly once in a relax function.")
-        self._is_emit_func_output_called = True
         scope = self._func
+        if scope._is_emit_func_output_called:
+            raise RuntimeError("emit_func_output must be called exactly once in a relax function.")
+        scope._is_emit_func_output_called = True
         if scope._params is not None and params is not None:
             raise RuntimeError("function parameters have been initialized in the function scope.")
         if scope._params is None and params is None:
             raise RuntimeError("Relax function must have parameter.")
-        if scope._params is None:
+        late = scope._params is None
+        if late:
             scope._params = [params] if isinstance(params, Var) else list(params)
+            # Symbols of parameters that come late are known from here on; without that the result would forget them.
+            self._begin_scope(scope._params)
         if isinstance(output, (list, tuple)):
             output = Tuple(output)
         output = _expr(output)
@@ -153,13 +162,13 @@ class BlockBuilder:
             self._blocks.append(extra)
         body = SeqExpr(self._blocks, output)
         body = self.normalize(body)
+        if late:
+            self.end_scope()
         self.end_scope()
         ret = _ret_type(body.ty, scope._params)
         func = Function(scope._params, body, ret, scope._pure, DictAttrs(scope._attrs))
         func = self.normalize(func)
-        var = self.add_func(func, scope._name)
-        self._blocks = []
-        return var
+        return self.add_func(func, scope._name)
 
     # ---- bindings ----
 

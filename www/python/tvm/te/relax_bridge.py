@@ -6,13 +6,19 @@ def call_te(builder, func, args, kwargs):
     """A call of the tensor program of a function."""
     kwargs = dict(kwargs)
     hint = kwargs.pop("primfunc_name_hint", None)
+    attrs = kwargs.pop("primfunc_attrs", None)
     name = getattr(func, "_relax_name", None)
+
+    def add(program, otherwise):
+        """Adds the program to the module; returns its variable."""
+        return builder.add_func(program.with_attr(attrs) if attrs else program, hint or otherwise)
+
     if name is not None:
-        return _lowered(builder, name, hint, args, kwargs)
-    return _expressed(builder, func, hint, args, kwargs)
+        return _lowered(add, name, args, kwargs)
+    return _expressed(add, func, args, kwargs)
 
 
-def _lowered(builder, name, hint, args, kwargs):
+def _lowered(add, name, args, kwargs):
     from ..ir.expr import Var
     from ..relax import op
     from ..relax.block_builder import BlockBuilder
@@ -29,7 +35,7 @@ def _lowered(builder, name, hint, args, kwargs):
     lowered = LegalizeOps()(inner.get())
     call = lowered["main"].body.blocks[0].bindings[0].value
     program = lowered[call.args[0]]
-    var = builder.add_func(program, hint or call.args[0].name_hint)
+    var = add(program, call.args[0].name_hint)
     return op.call_tir(var, list(tensors), call.ty_args[0])
 
 
@@ -85,7 +91,7 @@ class _Operands:
         return value
 
 
-def _expressed(builder, func, hint, args, kwargs):
+def _expressed(add, func, args, kwargs):
     from ..ir.expr import Var
     from ..ir.type import TensorType
     from ..relax import op
@@ -107,7 +113,7 @@ def _expressed(builder, func, hint, args, kwargs):
     if scalars:
         program = program._copy(_params=[*program.params, *[var for var in free if var.name in made]])
     program = program.without_attr("global_symbol")
-    var = builder.add_func(program, hint or getattr(func, "__name__", "te_func"))
+    var = add(program, getattr(func, "__name__", "te_func"))
     types = [TensorType([substitute(extent, operands.outer) for extent in item.shape], item.dtype) for item in outputs]
     extra = {"tir_vars": ShapeExpr(scalars)} if scalars else {}
     return op.call_tir(var, list(operands.tensors), types[0] if isinstance(result, Tensor) else types, **extra)

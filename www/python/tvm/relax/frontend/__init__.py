@@ -1,0 +1,3 @@
+"""Ways to build programs of Relax from models. Importers of other frameworks are not here: they need those frameworks."""
+
+from . import nn

@@ -1,0 +1,36 @@
+"""Modules like PyTorch's, which are exported as programs of Relax."""
+
+from . import op, spec
+from .core import (
+    Effect,
+    Module,
+    ModuleDict,
+    ModuleList,
+    Object,
+    Parameter,
+    ParameterDict,
+    ParameterList,
+    Tensor,
+)
+from .exporter import add_extern
+from .extern import ExternModule, ObjectModule, SourceModule
+from .modules import (
+    GELU,
+    Conv1D,
+    Conv2D,
+    Conv3D,
+    ConvTranspose1D,
+    Embedding,
+    GroupNorm,
+    Identity,
+    IOEffect,
+    KVCache,
+    LayerNorm,
+    Linear,
+    ReLU,
+    RMSNorm,
+    SiLU,
+)
+from .op import *
+from .subroutine import SubroutineMixin
+from .visitor import Mutator
