@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { build, type Plugin } from "vite";
 import type { Made } from "../made.ts";
+import { smallLibrary } from "./library.ts";
 
 const here = import.meta.dirname;
 
@@ -93,7 +94,8 @@ export const python: Record<string, Made> = {
   "passlab-python/modules": { name: "python-modules.json", make: pythonModules },
 };
 for (const [part, name] of Object.entries(PYTHON)) {
-  const make = () => readFileSync(resolve(here, "../../node_modules/pyodide", name));
+  const whole = () => readFileSync(resolve(here, "../../node_modules/pyodide", name));
+  const make = part === "library" ? () => smallLibrary(whole()) : whole;
   python[`passlab-python/${part}`] = { name, make };
 }
 

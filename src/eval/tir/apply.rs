@@ -10,6 +10,8 @@ use crate::ops::kernel::{read_scalar, write};
 pub struct Applied {
     /// The tuple of the arguments that were written, in their order.
     pub value: Value,
+    /// The places of these arguments.
+    pub written: Vec<usize>,
     /// The cost of the run, if it was requested.
     pub cost: Option<Cost>,
     /// Invalid accesses: out of bounds, or reads of memory that was never written.
@@ -43,9 +45,10 @@ pub fn apply(
     let given: Vec<Given> =
         function.params.iter().zip(args).map(|(param, arg)| given(store, *param, arg)).collect::<Result<_, _>>()?;
     let outcome = run(source, function, &given, Vec::new(), fuel, forgive)?;
-    let written = outcome.memory.into_iter().flatten().filter(|(_, written)| *written);
-    let value = Value::tuple(written.map(|(tensor, _)| Value::Tensor(tensor)).collect());
-    Ok(Applied { value, cost: outcome.cost, warnings: outcome.forgiven })
+    let held = outcome.memory.into_iter().enumerate().filter_map(|(place, memory)| Some((place, memory?)));
+    let (written, values) =
+        held.filter(|(_, (_, stored))| *stored).map(|(place, (tensor, _))| (place, Value::Tensor(tensor))).unzip();
+    Ok(Applied { value: Value::tuple(values), written, cost: outcome.cost, warnings: outcome.forgiven })
 }
 
 /// Runs a function of the packed convention on the arguments of the original function.
@@ -60,12 +63,14 @@ fn apply_packed(source: Source, function: &PrimFunc, args: &[Value], fuel: u64, 
     let (values, result) = (bytes(), bytes());
     let given = [number(0, DType::I64)?, values, number(args.len() as i64, DType::I32)?, result];
     let outcome = run(source, function, &given, memory.collect(), fuel, forgive)?;
-    let tensors = args.iter().filter_map(Value::as_tensor);
+    let tensors = args.iter().enumerate().filter_map(|(place, arg)| Some((place, arg.as_tensor()?)));
     // Each tensor has a piece for its elements and one for its extents.
     let elements = outcome.beside.into_iter().skip(1).step_by(2);
     let written = tensors.zip(elements).filter(|(_, piece)| piece.stored);
-    let written = written.map(|(tensor, piece)| Value::Tensor(Tensor::new(tensor.dtype, tensor.shape.to_vec(), piece.bytes)));
-    Ok(Applied { value: Value::tuple(written.collect()), cost: outcome.cost, warnings: outcome.forgiven })
+    let (written, values) = written
+        .map(|((place, tensor), piece)| (place, Value::Tensor(Tensor::new(tensor.dtype, tensor.shape.to_vec(), piece.bytes))))
+        .unzip();
+    Ok(Applied { value: Value::tuple(values), written, cost: outcome.cost, warnings: outcome.forgiven })
 }
 
 fn given(store: &Store, param: PrimParam, arg: &Value) -> Result<Given, EvalFailure> {

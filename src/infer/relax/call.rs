@@ -137,7 +137,7 @@ fn extents(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
 }
 
 /// Returns a `reshape` with the values of its open extents; nothing for other expressions, and where none is open.
-pub(crate) fn closed_reshape(store: &mut Store, call: ExprId) -> Result<Option<Expr>, String> {
+pub fn closed_reshape(store: &mut Store, call: ExprId) -> Result<Option<Expr>, String> {
     let Some((data, dims)) = open_reshape(store, call) else { return Ok(None) };
     let shape = reshaped(store, data, &dims)?;
     let Expr::Call { callee, info, .. } = store.expr(call) else { return Ok(None) };

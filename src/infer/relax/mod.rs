@@ -9,8 +9,8 @@ mod call;
 pub mod effects;
 pub mod types;
 
-pub use call::deduce_call;
-pub(crate) use call::{closed_reshape, deduce_callable};
+pub(crate) use call::deduce_callable;
+pub use call::{closed_reshape, deduce_call};
 
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};

@@ -2,6 +2,7 @@
 
 from .. import _engine
 from .._node import EXPR, Object, get, numbers
+from .benchmark import evaluator
 from .tensor import Tensor, tensor
 
 
@@ -17,7 +18,8 @@ class Module(Object):
     def __init__(self, mod, target=None):
         self.mod = mod
         self.target = target
-        self.entry_name = "main"
+        names = [var.name_hint for var in mod.functions] if "main" not in mod else ["main"]
+        self.entry_name = names[0] if len(names) == 1 else "main"
 
     def __getitem__(self, name):
         return lambda *args: run(self.mod, name, args)
@@ -33,9 +35,9 @@ class Module(Object):
         """The program itself."""
         return self
 
-    def time_evaluator(self, *args, **kwargs):
-        """There is no clock worth asking: programs are evaluated, not compiled."""
-        raise NotImplementedError("programs are evaluated here, not compiled: their time says nothing")
+    def time_evaluator(self, func_name, dev=None, number=10, repeat=1, *args, **kwargs):
+        """A function that says how long the evaluator takes."""
+        return evaluator(self[func_name], repeat)
 
     def export_library(self, *args, **kwargs):
         """There are no files of machine code here."""
@@ -68,6 +70,10 @@ class VirtualMachine(Object):
 
     def __getitem__(self, name):
         return self.module[name]
+
+    def time_evaluator(self, func_name, dev=None, number=10, repeat=1, *args, **kwargs):
+        """A function that says how long the evaluator takes."""
+        return evaluator(self[func_name], repeat)
 
     def invoke_stateful(self, func_name):
         """Runs a function on the inputs that were set."""
@@ -114,10 +120,17 @@ def to_value(expr):
 
 
 def run(mod, name, args):
-    """Evaluates a function of a module."""
+    """Evaluates a function of a module. A tensor program writes into its arguments."""
+    from ..tirx.function import PrimFunc
+
     words = mod._words()
     operands = numbers(EXPR, [to_expr(arg) for arg in args])
     try:
+        if name in mod and isinstance(mod[name], PrimFunc):
+            written = list(_engine.call("table_run_program", _engine.words(words), name, _engine.words(operands)))
+            for place, number in zip(written[::2], written[1::2]):
+                args[place].copyfrom(to_value(get(EXPR, number)))
+            return None
         number = _engine.call("table_run", _engine.words(words), name, _engine.words(operands))
     except _engine.EngineError as exc:
         if str(exc).startswith("Assertion Failed"):

@@ -2,7 +2,7 @@
 
 from ..tirx.stmt import MatchBufferRegion, SBlock, SBlockRealize
 from ..tirx.stmt_functor import renew_defs
-from . import analysis, sblock_scope, schedule, transform
+from . import analysis, dlight, sblock_scope, schedule, transform
 from .sblock_scope import SBlockDependenceInfo, SBlockScope, StmtSRef
 from .schedule import Schedule, ScheduleError, ScheduleState, Trace
 

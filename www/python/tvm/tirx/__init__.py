@@ -25,3 +25,19 @@ from .functor import substitute  # noqa: F401
 from .stmt_functor import renew_defs  # noqa: F401
 
 Call = expr.Call
+
+
+def build(mod, target=None, pipeline=None):
+    """A program that can be run; the evaluator runs it as it is."""
+    from ..driver import compile
+
+    return compile(mod, target)
+
+
+def __getattr__(name):
+    # Up to 0.19 schedules stood here.
+    if name in ("Schedule", "ScheduleError", "TensorIntrin", "schedule"):
+        from .. import s_tir
+
+        return getattr(s_tir, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -31,6 +31,6 @@ from .modules import (
     RMSNorm,
     SiLU,
 )
-from .op import *
+from .op import *  # noqa: F403
 from .subroutine import SubroutineMixin
 from .visitor import Mutator

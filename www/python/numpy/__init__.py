@@ -6,6 +6,8 @@ import random as _random
 import struct
 import types
 
+from . import _text
+
 nan = float("nan")
 inf = float("inf")
 pi = math.pi
@@ -77,10 +79,30 @@ def _cast(value, name):
         return value - (1 << bits) if name[0] == "i" and value >> bits - 1 else value
     value = float(value)
     if name == "float32":
-        return struct.unpack("f", struct.pack("f", value))[0] if abs(value) < 3.5e38 else value
+        return struct.unpack("f", struct.pack("f", value))[0] if builtins.abs(value) < 3.4e38 else _large(value)
     if name == "float16":
-        return struct.unpack("e", struct.pack("e", value))[0] if abs(value) < 65520 else math.copysign(inf, value)
+        return struct.unpack("e", struct.pack("e", value))[0] if builtins.abs(value) < 65520 else math.copysign(inf, value)
     return value
+
+
+def _large(value):
+    """What is near the largest number of float32, or beyond it."""
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(inf, value)
+
+
+def _casts(values, name):
+    """Casts many numbers."""
+    if name == "float32":
+        try:
+            return list(struct.unpack(f"{len(values)}f", struct.pack(f"{len(values)}f", *values)))
+        except (OverflowError, struct.error, TypeError):
+            pass
+    elif name == "float64":
+        return list(map(float, values))
+    return [_cast(value, name) for value in values]
 
 
 def _product(shape):
@@ -142,7 +164,7 @@ class ndarray:  # noqa: N801
     def astype(self, what, copy=True):
         """The elements in another type."""
         name = dtype(what).name
-        return _make(self.shape, name, [_cast(value, name) for value in self._data])
+        return _make(self.shape, name, _casts(self._data, name))
 
     def view(self, what=None):
         """The same bytes as another type."""
@@ -268,10 +290,10 @@ class ndarray:  # noqa: N801
         return value in self._data
 
     def __str__(self):
-        return str(self.tolist()).replace(",", "") if self.shape else str(self._data[0])
+        return _text.array2string(self)
 
     def __repr__(self):
-        return f"array({self.tolist()}, dtype={self.dtype})"
+        return _text.array_repr(self)
 
     def _reduce(self, function, axis=None, keepdims=False, out=None):
         if axis is None:
@@ -450,7 +472,7 @@ def array(value, dtype=None, copy=True, ndmin=0):
     if builtins.any(part.shape != parts[0].shape for part in parts):
         raise ValueError("setting an array element with a sequence. The requested array has an inhomogeneous shape")
     name = globals()["dtype"](dtype).name if dtype is not None else result_type(*parts).name
-    data = [_cast(item, name) for part in parts for item in part._data]
+    data = _casts([item for part in parts for item in part._data], name)
     return _make((len(parts), *parts[0].shape), name, data)
 
 
@@ -481,7 +503,12 @@ def _pair(a, b):
     if weak_a != weak_b:
         weak, other = (a, b) if weak_a else (b, a)
         if not weak.shape and (other.dtype.kind == "f" or weak.dtype.kind != "f") and other.dtype.name != "bool":
-            return a, b, other.dtype.name
+            name = other.dtype.name
+            if name in ("float16", "float32"):
+                # A number of Python becomes one of this type before it is used.
+                weak = _make((), name, [_cast(weak._data[0], name)])
+                a, b = (weak, b) if weak_a else (a, weak)
+            return a, b, name
     return a, b, result_type(a, b).name
 
 
@@ -517,14 +544,14 @@ def _zip(function, a, b, out=None):
     shape = broadcast_shapes(a.shape, b.shape)
     name = out(name) if callable(out) else out or name
     left, right = broadcast_to(a, shape)._data, broadcast_to(b, shape)._data
-    data = [_cast(function(x, y), name) for x, y in zip(left, right)]
+    data = _casts([function(x, y) for x, y in zip(left, right)], name)
     return _make(shape, name, data) if shape else _scalar(data[0], name)
 
 
 def _map(function, a, out=None):
     a = asarray(a)
     name = out(a.dtype.name) if callable(out) else out or a.dtype.name
-    data = [_cast(function(x), name) for x in a._data]
+    data = _casts([function(x) for x in a._data], name)
     return _make(a.shape, name, data) if a.shape else _scalar(data[0], name)
 
 
@@ -1035,7 +1062,7 @@ class _Generator:
         if size is None:
             return _scalar(function(), name)
         shape = (size,) if isinstance(size, int) else builtins.tuple(int(n) for n in size)
-        return _make(shape, name, [_cast(function(), name) for _ in builtins.range(_product(shape))])
+        return _make(shape, name, _casts([function() for _ in builtins.range(_product(shape))], name))
 
     def seed(self, seed=None):
         """Begins anew."""
