@@ -54,7 +54,7 @@ mod trace;
 pub mod tree;
 
 pub use intrinsics::intrinsic_names;
-pub use state::{State, changes};
+pub use state::{State, Step, changes};
 pub use trace::{Failure, Tracer, apply_trace};
 
 /// Why an instruction is refused, in TVM's words.

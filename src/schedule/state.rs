@@ -102,6 +102,16 @@ pub struct LoopRef {
     pub(super) var: Id<Symbol>,
 }
 
+/// An instruction that changed a function: its name, the function as it is then, and its rewrites in the log.
+pub struct Step {
+    /// `split`
+    pub name: &'static str,
+    /// The name of the function, and what it became.
+    pub func: (Id<Name>, ExprId),
+    /// Its rewrites: a range of the store's log.
+    pub rewrites: std::ops::Range<usize>,
+}
+
 /// A module under transformation.
 pub struct State<'s> {
     /// The session's memory.
@@ -120,6 +130,8 @@ pub struct State<'s> {
     blocks: Vec<(usize, Id<Block>)>,
     /// Intrinsics by their names: those that were asked for, and those of the trace.
     pub(super) intrinsics: Vec<(String, super::tensorize::Intrinsic)>,
+    /// What was done so far.
+    pub(super) steps: Vec<Step>,
 }
 
 /// A copy of a [`State`] at some time.
@@ -149,6 +161,7 @@ impl<'s> State<'s> {
             learned: Vec::new(),
             blocks: Vec::new(),
             intrinsics: Vec::new(),
+            steps: Vec::new(),
         }
     }
 
@@ -201,11 +214,12 @@ impl<'s> State<'s> {
     /// Does an instruction and records it as a rewrite of the functions that it changes.
     pub(super) fn recorded<T>(&mut self, name: &str, f: impl FnOnce(&mut Self) -> T) -> T {
         let rule = PRIMITIVES.iter().find(|known| **known == name).copied().unwrap_or("instruction");
-        let (mark, before) = (self.store.mark(), self.funcs.clone());
+        let (mark, from, before) = (self.store.mark(), self.store.log.done.len(), self.funcs.clone());
         let result = f(self);
-        for ((_, pre), (_, post)) in before.into_iter().zip(self.funcs.clone()) {
-            if pre != post {
-                self.store.record_nested(mark, Rewrite { rule, pre, post });
+        for ((_, pre), func) in before.into_iter().zip(self.funcs.clone()) {
+            if pre != func.1 {
+                self.store.record_nested(mark, Rewrite { rule, pre, post: func.1 });
+                self.steps.push(Step { name: rule, func, rewrites: from..self.store.log.done.len() });
             }
         }
         result

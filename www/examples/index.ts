@@ -37,6 +37,25 @@ export const examples: readonly Example[] = [
     passes: ["FuseTwoConv", "DeadCodeElimination"],
     sample: "fuse-two-conv",
   },
+  {
+    id: "tir-mm-relu",
+    title: "Matrix product and ReLU, by hand (TIR)",
+    group: "Schedules",
+    dialect: "relax",
+  },
+  {
+    id: "relax-dlight",
+    title: "Default schedules for a GPU (Relax)",
+    group: "Schedules",
+    dialect: "relax",
+    passes: [
+      "LegalizeOps",
+      "AnnotateTIROpPattern",
+      "FuseOps",
+      "FuseTIR",
+      'ApplyDefaultSchedule(dlight.gpu.Matmul(), dlight.gpu.GEMV(), dlight.gpu.Reduction(), dlight.gpu.Fallback(), target="cuda")',
+    ],
+  },
   { id: "tir-matmul", title: "Matrix product, tiled (TIR)", group: "Schedules", dialect: "relax" },
   {
     id: "tir-conv-relu",

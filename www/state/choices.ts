@@ -73,7 +73,9 @@ export function createChoices({
     const own = isEdited(state());
     // Passes of the example's own script come with it.
     const lost = script && ![script, ""].includes(state().document.script);
-    const passes = schedule ? [schedule] : script ? example.passes : fitting(example);
+    // Without its schedule there is nothing to see at a program that is to be scheduled.
+    const takes = script || example.group === "Schedules";
+    const passes = schedule ? [schedule] : takes ? example.passes : fitting(example);
     copy(`${example.title} was opened`);
     leave();
     dispatch({

@@ -7,7 +7,9 @@ use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, ExprId, Module, PrimFunc, Store};
 use crate::parse::suggest;
 use crate::pass::call::{CallArg, parse_calls};
+use crate::pass::trace::Stage;
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
+use crate::schedule::Step;
 use crate::schedule::dlight::{Device, rule_names, schedule_by};
 
 /// TVM's `s_tir.dlight.ApplyDefaultSchedule`.
@@ -34,7 +36,7 @@ pub static SPEC: PassSpec = PassSpec {
     doc: explained(
         "Each function that is not marked `tirx.is_scheduled` is offered to one rule after the other. One that fits schedules it \
 and marks it; a function that none fits stays. A rule is for CPUs or for GPUs, and does nothing for another target. Each \
-instruction of the schedule is a rewrite.\n\n\
+instruction of the schedule is a rewrite, and the first 200 are steps.\n\n\
 *Matmul* takes the matrix units of a GPU for float16 and int8: of CUDA from `sm_70` on, where no extent is known to be at most 64, and of \
 Metal.",
     ),
@@ -136,10 +138,15 @@ fn rules(args: &Args) -> Result<Vec<(&'static str, i64)>, PassError> {
     Ok(found)
 }
 
+/// The number of instructions that become steps. A model has thousands of them, and nobody walks through those.
+const MOST_STEPS: usize = 200;
+
 fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {
     let rules = rules(args)?;
     let default = given(cx.store, args)?;
     let mut new = module.clone();
+    let mut seen = module.clone();
+    let mut left = MOST_STEPS;
     for &(name, func) in module.functions() {
         let Some(data) = prim_func(cx.store, func).filter(|data| !is_scheduled(cx.store, data)) else { continue };
         let Some(target) = cx.store.attr(data.attrs, "target").cloned().or_else(|| default.clone()) else {
@@ -150,8 +157,15 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
         match schedule_by(cx.store, &new, &text, &rules, &device) {
             Err(refused) => return failed(format!("`{text}`: {}", refused.0)),
             Ok(None) => {}
-            Ok(Some(scheduled)) => {
+            Ok(Some((scheduled, steps))) => {
                 new = scheduled;
+                for Step { name: step, func: (name, func), rewrites } in steps {
+                    if left > 0 {
+                        left -= 1;
+                        seen.set_function(name, func);
+                        cx.stages.push(Stage { name: step.to_owned(), result: Ok(seen.clone()), rewrites });
+                    }
+                }
                 if let Some(func) = new.function(name).filter(|_| cx.store.log.has_fuel()) {
                     new.set_function(name, mark(cx.store, func));
                 }
@@ -172,5 +186,16 @@ mod tests {
         assert!(message.contains("did you mean `dlight.gpu.Matmul`?"), "{message}");
         let message = error(program, "ApplyDefaultSchedule(dlight.gpu.Matmul())");
         assert!(message.contains("Target context required"), "{message}");
+    }
+
+    #[test]
+    fn each_instruction_of_a_rule_is_a_step() {
+        let mut session = crate::session::Session::new(|| 0.0);
+        let call = super::SPEC.example_call().to_owned();
+        let rows = vec![crate::repro::DocumentRow { call, enabled: true }];
+        let source = super::SPEC.example_before.to_owned();
+        assert!(session.run(&crate::repro::Document { source, rows, ..Default::default() }, true));
+        let steps: Vec<&str> = session.trace().steps.iter().skip(1).map(|step| &*step.name).collect();
+        assert_eq!(steps, ["transform_block_layout", "reorder", "fuse", "split", "bind", "bind"]);
     }
 }

@@ -18,7 +18,7 @@ mod rmsnorm;
 mod steps;
 mod transpose;
 
-use super::state::State;
+use super::state::{State, Step};
 use super::{Outcome, Refused};
 use crate::ir::{AttrValue, Module, Store};
 use steps::Sch;
@@ -131,15 +131,15 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|(name, _)| *name)
 }
 
-/// The module with one of its functions scheduled by the first of some rules that does so; each rule with its `bucket`.
-/// Nothing where all leave it. Each instruction is a rewrite; without fuel the rest of them is left out.
+/// The module with one of its functions scheduled by the first of some rules that does so, and the instructions; each rule with
+/// its `bucket`. Nothing where all leave it. Each instruction is a rewrite; without fuel the rest of them is left out.
 pub fn schedule_by(
     store: &mut Store,
     module: &Module,
     func: &str,
     rules: &[(&str, i64)],
     device: &Device,
-) -> Outcome<Option<Module>> {
+) -> Outcome<Option<(Module, Vec<Step>)>> {
     for (rule, bucket) in rules {
         let device = &Device { bucket: *bucket, ..device.clone() };
         let attempts = RULES.iter().find(|(name, _)| name == rule).map_or(&[][..], |(_, attempts)| attempts);
@@ -150,29 +150,32 @@ pub fn schedule_by(
             if !inside {
                 store.begin_products();
             }
-            let tried = run(store, module, func, *attempt, device).map(|(does, module)| does.then_some(module));
+            let tried = run(store, module, func, *attempt, device).map(|(does, module, steps)| does.then_some((module, steps)));
             if !inside {
                 store.end_products(mark, None);
             }
             match tried? {
                 None => {}
-                Some(module) if inside => return Ok(Some(module)),
-                Some(_) => return run(store, module, func, *attempt, device).map(|(_, module)| Some(module)),
+                Some(scheduled) if inside => return Ok(Some(scheduled)),
+                Some(_) => return run(store, module, func, *attempt, device).map(|(_, module, steps)| Some((module, steps))),
             }
         }
     }
     Ok(None)
 }
 
-fn run(store: &mut Store, module: &Module, func: &str, attempt: Attempt, device: &Device) -> Outcome<(bool, Module)> {
+type Tried = (bool, Module, Vec<Step>);
+
+fn run(store: &mut Store, module: &Module, func: &str, attempt: Attempt, device: &Device) -> Outcome<Tried> {
     let mut state = State::new(store, module);
-    let Some(at) = state.function_named(func) else { return Ok((false, module.clone())) };
+    let Some(at) = state.function_named(func) else { return Ok((false, module.clone(), Vec::new())) };
     state.work_on(at);
     let done = attempt(&mut Sch { state: &mut state }, device);
     let stopped = !state.store.log.has_fuel() && !state.store.makes_products();
+    let steps = std::mem::take(&mut state.steps);
     match done {
-        Ok(does) => Ok((does, state.module())),
-        Err(_) if stopped => Ok((true, state.module())),
+        Ok(does) => Ok((does, state.module(), steps)),
+        Err(_) if stopped => Ok((true, state.module(), steps)),
         Err(Refused(message)) => Err(Refused(message)),
     }
 }
