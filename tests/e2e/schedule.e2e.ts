@@ -73,6 +73,24 @@ test("instructions are switched off, moved and edited by keyboard, and a wrong o
       .waitFor();
   }));
 
+test("an instruction is typed behind the others, and one that TVM has no longer is refused with its reason", () =>
+  stage.withPage({}, async (lab) => {
+    const { page } = lab;
+    await lab.example("Matrix product, tiled (TIR)");
+    await eventually(() => instructions(lab).count(), 9);
+    await page.getByRole("combobox", { name: "New instruction" }).fill('sch.annotate(b10, "k", 1)');
+    await page.keyboard.press("Enter");
+    await eventually(() => instructions(lab).count(), 10);
+    await lab.step(/^annotate changed/).waitFor();
+    await nest(lab)
+      .getByRole("treeitem", { name: /^block C_update/ })
+      .click();
+    const block = offers(lab, "block C_update");
+    await block.getByRole("button", { name: "unsafe_hide_buffer_access…" }).waitFor();
+    await block.getByText(/cannot be done, and why/).click();
+    await block.getByText(/TVM 0.27 has no `set_axis_separator`/).waitFor();
+  }));
+
 test("each step is run on the same inputs and counted; a cache with longer lines has fewer misses", () =>
   stage.withPage({}, async (lab) => {
     const { page } = lab;

@@ -2,7 +2,7 @@
 import { createEffect, createSignal, For, on, Show } from "solid-js";
 import type { Step } from "../engine/protocol";
 import { useApp } from "../panels/context";
-import { type Line, moved, removed, replaced, toggled } from "./trace";
+import { type Line, moved, PRIMITIVES, removed, replaced, toggled } from "./trace";
 
 export function Instructions(props: {
   text: string;
@@ -15,6 +15,8 @@ export function Instructions(props: {
   locked: boolean;
   onShow(id: string): void;
   onWrite(trace: string, stage: number | null): void;
+  /** Puts instructions behind the one that is shown. */
+  onAdd(code: string): void;
 }) {
   const app = useApp();
   const [editing, setEditing] = createSignal(-1);
@@ -184,6 +186,7 @@ export function Instructions(props: {
                     type="text"
                     name="code"
                     aria-label="Instruction"
+                    list="primitives"
                     spellcheck={false}
                     value={line.code}
                     ref={(input) => requestAnimationFrame(() => input.focus())}
@@ -195,6 +198,32 @@ export function Instructions(props: {
           )}
         </For>
       </ol>
+      <form
+        class="more"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const input = event.currentTarget.elements.namedItem("more") as HTMLInputElement;
+          if (input.value.trim()) props.onAdd(input.value);
+          input.value = "";
+        }}
+      >
+        <input
+          type="text"
+          name="more"
+          aria-label="New instruction"
+          placeholder="sch.…"
+          list="primitives"
+          spellcheck={false}
+          autocomplete="off"
+          disabled={props.locked}
+        />
+        <button type="submit" disabled={props.locked}>
+          Add
+        </button>
+      </form>
+      <datalist id="primitives">
+        <For each={PRIMITIVES}>{(name) => <option value={`sch.${name}(`} />}</For>
+      </datalist>
       <Show when={props.has}>
         <details>
           <summary>As text</summary>

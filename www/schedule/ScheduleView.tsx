@@ -235,6 +235,7 @@ export default function ScheduleView(props: { step: Step }) {
               locked={!settled()}
               onShow={(id) => app.dispatch({ type: "step", id })}
               onWrite={write}
+              onAdd={add}
             />
             <Costs step={props.step} subject={subject()} func={now().func} lines={lines()} />
             <section class="wide">

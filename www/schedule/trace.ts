@@ -12,6 +12,16 @@ export interface Line {
   changes: boolean;
 }
 
+/** The methods of a schedule, to be completed where one is typed. */
+export const PRIMITIVES =
+  `add_unit_loop annotate annotate_buffer_access bind blockize cache_index cache_inplace cache_read
+  cache_write compute_at compute_inline decompose_padding decompose_reduction enter_postproc fuse fuse_reduction_epilogue
+  get_child_blocks get_consumers get_loops get_output_blocks get_producers get_sblock loop_partition merge pad_einsum parallel
+  read_at reindex reindex_cache_read reindex_cache_write reorder reorder_block_iter_var reverse_compute_at
+  reverse_compute_inline rfactor rolling_buffer sample_categorical sample_compute_location sample_partitioned_tile
+  sample_perfect_tile set_scope split storage_align tensorize transform_block_layout transform_layout unannotate unroll
+  unsafe_hide_buffer_access unsafe_set_dtype vectorize work_on write_at`.split(/\s+/);
+
 const OFF = /^[ \t]*#[ \t]*((?:[\w, [\]()]+=[ \t]*)?\w+\.\w+\(.*\)[ \t]*)$/gm;
 
 /** The instructions that the engine read and those that are switched off, in the order of the text. */
