@@ -5,7 +5,8 @@ class GraphModule:
     """A program with inputs that were set and outputs that were computed."""
 
     def __init__(self, module):
-        self.module = module
+        # `lib["default"](dev)` is one already.
+        self.module = getattr(module, "module", module)
         self._inputs = {}
         self._outputs = []
 

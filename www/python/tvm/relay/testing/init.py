@@ -31,9 +31,9 @@ class Weights(Tensor):
     def _raw(self):
         if self._bytes is None:
             dtype, count = str(self._own_dtype), math.prod(self._shape)
-            if self._name.endswith(("gamma", "moving_var")):
+            if self._name.endswith(("gamma", "var")):
                 data = np.ones(1, dtype).tobytes() * count
-            elif self._name.endswith(("beta", "bias", "moving_mean")):
+            elif self._name.endswith(("beta", "bias", "mean")):
                 data = np.zeros(1, dtype).tobytes() * count
             elif dtype == "float32":
                 data = _noise(count, self._seed)
