@@ -68,6 +68,7 @@ fn the_project_is_tidy() {
     passes_are_listed(&files, &mut found);
     unsafe_is_forbidden(&files, &mut found);
     lock_files(&files, &mut found);
+    promises_have_tests(&files, &mut found);
     let mut message = String::new();
     for (advice, places) in &found {
         let _ = write!(message, "\n{advice}\n");
@@ -282,6 +283,33 @@ fn unsafe_is_forbidden(files: &BTreeMap<String, String>, found: &mut Findings) {
     }
 }
 
+/// Every promise of the threat model names a test that is there: a file or folder in backticks, a test in backticks or quotes.
+fn promises_have_tests(files: &BTreeMap<String, String>, found: &mut Findings) {
+    const MODEL: &str = "docs/threat-model.md";
+    let model = files.get(MODEL).map_or("", String::as_str);
+    for (at, line) in model.lines().enumerate() {
+        let cells: Vec<&str> = line.split(" | ").collect();
+        let [promise, _, shown] = cells[..] else { continue };
+        if promise.trim_start_matches("| ").starts_with("promise") {
+            continue;
+        }
+        let place = || format!("{MODEL}:{}", at + 1);
+        let words: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();
+        let (paths, names): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| word.contains('/'));
+        let is_there = |path: &&str| files.keys().any(|known| known == path || path.ends_with('/') && known.starts_with(path));
+        let is_test = |name: &str| files.iter().any(|(path, text)| path.ends_with(".rs") && text.contains(&format!("fn {name}()")));
+        let titled = |title: &str| paths.iter().any(|path| files.get(*path).is_some_and(|text| text.contains(&format!("\"{title}\""))));
+        if paths.is_empty() && names.is_empty() {
+            note(found, "A promise without a test. Name the test that shows it:", place());
+        }
+        let missing = paths.iter().filter(|path| !is_there(path)).chain(names.iter().filter(|name| !is_test(name)));
+        let titles = shown.split('"').skip(1).step_by(2);
+        for name in missing.copied().chain(titles.filter(|title| !titled(title))) {
+            note(found, "A test that the threat model names and that is not there:", format!("{}: {name}", place()));
+        }
+    }
+}
+
 /// True if `c` can be part of a Rust name.
 fn in_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
@@ -485,6 +513,19 @@ mod own {
         assert_eq!(named("src/eval/mod.rs", "serde_json::from_str(s)"), 1);
         assert_eq!(named("src/wasm/mod.rs", "use wasm_bindgen::prelude::*;"), 0);
         assert_eq!(named("src/ir/mod.rs", "deserde"), 0);
+    }
+
+    #[test]
+    fn a_promise_whose_test_is_gone_is_found() {
+        let model = |shown: &str| {
+            let row = format!("| promise | held by | shown by |\n|---|---|---|\n| It holds. | care | {shown} |\n");
+            let files = [("docs/threat-model.md", row.as_str()), ("tests/a.rs", "fn it_holds() {}"), ("www/a.test.ts", "test(\"it\")")];
+            let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
+            findings(|found| promises_have_tests(&files, found))
+        };
+        assert_eq!(model("`tests/a.rs`, `it_holds`, `www/a.test.ts` (\"it\"), `tests/`"), 0);
+        assert_eq!(model("care"), 1);
+        assert_eq!(model("`tests/b.rs`, `it_breaks`, `www/a.test.ts` (\"is\")"), 3);
     }
 
     #[test]

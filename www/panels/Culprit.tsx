@@ -1,12 +1,14 @@
 /** Finds the step after which a property is lost, and makes program and list small. Loaded on demand. */
 import { createSignal, For, onCleanup, onMount, Show } from "solid-js";
 import type { EngineClient } from "../engine/client";
-import type { Culprit, Reduced } from "../engine/protocol";
+import type { Culprit, Reduced, RunDocument } from "../engine/protocol";
 import { bugReport } from "../share/report";
 import { asideEngine } from "../state/aside";
 import { callError, findPass } from "../state/calls";
+import { saveFile } from "../state/save";
 import { countOf } from "../state/steps";
 import { toSend } from "../state/trust";
+import { languageOf } from "../user/language";
 import { useApp } from "./context";
 import "../styles/sheet.css";
 import "../styles/culprit.css";
@@ -21,8 +23,9 @@ const PROPERTIES = [
   ["count:nn.conv2d>=1", "An operator is called so often"],
 ] as const;
 
-/** Candidates between two looks at what was found. */
+/** Candidates between two looks at what was found; of a script's passes, which may be slow. */
 const TRIES = 20;
+const TRIES_OF_A_SCRIPT = 4;
 
 export default function CulpritSheet(props: { reduce: boolean; onClose(): void }) {
   const app = useApp();
@@ -49,18 +52,20 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
   });
 
   /** An engine with the run in it; null if it cannot be run, or something else was asked meanwhile. */
-  async function begin(): Promise<EngineClient | null> {
+  async function begin(other?: RunDocument): Promise<EngineClient | null> {
     stop();
     const mine = turn;
-    setCulprit(null);
-    setSmall(null);
+    if (!other) {
+      setCulprit(null);
+      setSmall(null);
+    }
     setSaid("Running…");
     setBusy(true);
     const engine = asideEngine(
       document.script ? () => app.spawnSandbox(document.script) : app.spawn,
     );
     client = engine;
-    const run = await engine.ask({ type: "run", document });
+    const run = await engine.ask({ type: "run", document: other ?? document });
     if (mine !== turn) return null;
     if (run.status === "answered" && run.value.ok) return engine;
     stop();
@@ -82,12 +87,17 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
   }
 
   async function reduce(): Promise<void> {
-    if (document.script) return void setSaid("Passes of a script are not made small.");
+    if (document.script && languageOf(document.script) === "python") {
+      return void setSaid(
+        "Passes in Python are not made small: they know the nodes of one program.",
+      );
+    }
     const engine = await begin();
     const mine = turn;
     if (!engine) return;
     for (let first = property(); ; first = "") {
-      const reply = await engine.ask({ type: "reduce", property: first, tries: TRIES });
+      const tries = document.script ? TRIES_OF_A_SCRIPT : TRIES;
+      const reply = await engine.ask({ type: "reduce", property: first, tries });
       if (mine !== turn) return;
       if (reply.status !== "answered") {
         stop();
@@ -98,13 +108,33 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
         stop();
         return void setSaid(reply.value.problem);
       }
-      setSmall(reply.value);
+      // The script is ours: an answer of its sandbox does not change it.
+      const found = reply.value.document && { ...reply.value.document, script: document.script };
+      setSmall({ ...reply.value, document: found });
       setCulprit(reply.value.culprit);
       const { tried, bindings, done } = reply.value;
       const now = `${countOf(tried, "candidate")} tried, ${countOf(bindings, "binding")} left`;
       setSaid(done ? `${now}: it gets no smaller.` : `${now}…`);
-      if (done) return stop();
+      if (done) return document.script ? void confirm(now) : stop();
     }
+  }
+
+  /** Runs the smallest program with its script from the beginning: what a script keeps may have had a part in it. */
+  async function confirm(now: string): Promise<void> {
+    const { document: found, culprit: before } = small() ?? {};
+    if (!found) return stop();
+    const engine = await begin(found);
+    const mine = turn;
+    const reply = await engine?.ask({ type: "bisect", property: property() });
+    if (mine !== turn) return;
+    stop();
+    const again = reply?.status === "answered" ? reply.value.culprit : null;
+    if (again?.name === before?.name) return void setSaid(`${now}: it gets no smaller.`);
+    setSmall(null);
+    setCulprit(null);
+    setSaid(
+      "What the script keeps from before has a part in it: the program cannot be made small.",
+    );
   }
 
   const take = async () => {
@@ -115,11 +145,11 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
     const text = await app.written(found);
     if (text !== null) await app.importText(text, `Reduced: ${culprit()?.name ?? "the program"}`);
   };
-  const report = async () => {
+  const report = () => {
     const { catalogue } = app.state();
     const known = (call: string) =>
       callError(call) === "" && findPass(catalogue, call)?.available === true;
-    const text = await bugReport({
+    return bugReport({
       document: small()?.document ?? { ...document, view: { step: "", view: "" } },
       culprit: culprit(),
       property: property(),
@@ -128,10 +158,12 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
       isKnown: known,
       spawn: app.spawn,
     });
-    setSaid(
-      (await app.copyText(text)) ? "Bug report copied." : "The browser does not let me copy.",
-    );
   };
+  const copy = async () => {
+    const copied = await app.copyText(await report());
+    setSaid(copied ? "Bug report copied." : "The browser does not let me copy.");
+  };
+  const save = async () => saveFile("bug-report.md", await report(), "text/markdown");
 
   return (
     <dialog
@@ -208,8 +240,11 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
                   Show the step
                 </button>
               </Show>
-              <button type="button" onClick={() => void report()}>
+              <button type="button" onClick={() => void copy()}>
                 Copy bug report
+              </button>
+              <button type="button" onClick={() => void save()}>
+                Save bug report
               </button>
             </div>
           </section>

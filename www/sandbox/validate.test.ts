@@ -56,6 +56,28 @@ describe("what comes out of the sandbox", () => {
     expect(() => heard(answer("#1.x", "encode"), "encode")).toThrow();
   });
 
+  test("a document that was made small is read without a script", () => {
+    const document = {
+      source: "def @main() { 1 }",
+      passes: [{ call: "Mine()", enabled: true }],
+      optLevel: 2,
+      required: [],
+      disabled: [],
+      config: { "relay.FuseOps.max_depth": "4" },
+      instruments: [],
+      script: "stolen()",
+      parent: "stolen",
+      view: { step: "x", view: "y" },
+    };
+    const reduced = { problem: "", done: true, bindings: 1, tried: 9, culprit: null, document };
+    const { parent, ...kept } = { ...document, script: "", view: { step: "", view: "" } };
+    expect(heard(answer(reduced, "reduce"), "reduce")).toEqual(
+      answer({ ...reduced, document: kept }, "reduce"),
+    );
+    const many = { ...document, config: { a: 1 } };
+    expect(() => heard(answer({ ...reduced, document: many }, "reduce"), "reduce")).toThrow();
+  });
+
   test("only text of bounded length is looked at", () => {
     expect(() => check({ type: "ready" }, new Map())).toThrow();
     expect(() => check("x".repeat(LONGEST + 1), new Map())).toThrow();

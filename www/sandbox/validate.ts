@@ -19,12 +19,15 @@ import type {
   History,
   HistoryEntry,
   LogEntry,
+  PassItem,
   Problem,
+  Reduced,
   Request,
   Response,
   Rewrite,
   Run,
   ScriptReport,
+  SharedDocument,
   Step,
   UserInstrument,
   UserModule,
@@ -347,6 +350,32 @@ const measure = record<Measure>({
   ),
 });
 
+const culprit = record<Culprit>({
+  id: short(2000),
+  name: short(200),
+  row: whole,
+  why: short(10_000),
+  rewrite: maybe(whole),
+  rule: name,
+  rewrites: whole,
+});
+
+/** A document that was made small. Its script is the page's business: the page has it. */
+const smaller = record<SharedDocument>({
+  source: text,
+  passes: list(record<PassItem>({ call: name, enabled: flag }), SOME),
+  optLevel: whole,
+  required: list(name, SOME),
+  disabled: list(name, SOME),
+  config: (value) => {
+    const entries = Object.entries(typeof value === "object" && value ? value : {});
+    return Object.fromEntries(list(pair(name, name), SOME)(entries));
+  },
+  instruments: list(name, SOME),
+  script: () => "",
+  view: () => ({ step: "", view: "" }),
+});
+
 /** The readers for the sandbox's answers. Links and the catalogue are never its business. */
 const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
   run,
@@ -370,19 +399,14 @@ const answers: { [K in keyof Answers]?: Read<Answers[K]> } = {
     from: short(1000),
     runs: whole,
   }),
-  bisect: record<Blame>({
+  bisect: record<Blame>({ problem: short(10_000), culprit: maybe(culprit) }),
+  reduce: record<Reduced>({
     problem: short(10_000),
-    culprit: maybe(
-      record<Culprit>({
-        id: short(2000),
-        name: short(200),
-        row: whole,
-        why: short(10_000),
-        rewrite: maybe(whole),
-        rule: name,
-        rewrites: whole,
-      }),
-    ),
+    done: flag,
+    bindings: whole,
+    tried: whole,
+    culprit: maybe(culprit),
+    document: maybe(smaller),
   }),
   dump: list(dumpFile, SOME),
   hash: short(6),
