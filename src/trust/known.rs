@@ -59,7 +59,8 @@ const KNOWN: &[Known] = &[
         is: |told| told.before.contains("ref_write("),
         source: "to_graph_normal_form.cc, GNF::VisitExpr_(LetNode), read in 0.19",
     },
-    // Memory is allocated where a token is first met, and a later branch takes what an earlier one allocated.
+    // Memory is allocated where a token is first met, and what comes behind a branch or an inner function takes what that one
+    // allocated.
     Known {
         pass: "StaticPlanBlockMemory",
         kind: "verify",
@@ -76,6 +77,24 @@ const KNOWN: &[Known] = &[
         said: "the symbolic variable",
         is: of_an_unused_parameter,
         source: "lazy_transform_params.cc, WithLazyInputs, tried in 0.27",
+    },
+    // A function in a function that another one calls stays a variable there, which nothing binds behind the pass.
+    Known {
+        pass: "LambdaLift",
+        kind: "verify",
+        rule: "",
+        said: "is not visible here",
+        is: called_by_another_inner_function,
+        source: "lambda_lift.cc, LambdaLifter, tried in 0.27",
+    },
+    // A value gets half precision where its block ends, and the next block takes that, which no other block sees.
+    Known {
+        pass: "ToMixedPrecision",
+        kind: "verify",
+        rule: "",
+        said: "is used outside of its block",
+        is: cast_in_another_block,
+        source: "to_mixed_precision.cc, ToMixedPrecisionRewriter, fp16_map_, tried in 0.27",
     },
     // The product stands for the transposed matrix where something uses that and nothing the product.
     Known {
@@ -98,6 +117,11 @@ pub(super) fn is_known(session: &Session, culprit: &Culprit, kind: &str) -> bool
     let Some(step) = culprit.step.and_then(|step| session.trace().steps.get(step)) else { return false };
     let text = |version| session.text(version, Numbering::Exact).unwrap_or_default();
     (known.is)(&Told { why: &culprit.why, before: &text(step.before), after: &text(step.after) })
+}
+
+/// A name without the number that a printer gives to the second of that name.
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_')
 }
 
 /// The first name in backticks.
@@ -136,17 +160,37 @@ fn bound_beside_a_private_call(told: &Told<'_>) -> bool {
 fn in_a_region(told: &Told<'_>) -> bool {
     let name = told.why.split("buffer ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or("");
     let region = |line: &str| line.trim_start().starts_with("T.reads(") || line.trim_start().starts_with("T.writes(");
-    !name.is_empty() && told.after.lines().any(|line| region(line) && uses(line, name) > 0)
+    let words = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| stem(word) == stem(name));
+    !name.is_empty() && told.after.lines().any(|line| region(line) && words(line))
 }
 
-/// True if memory of that name is allocated inside of a branch.
+/// True if memory of that name is allocated inside of a branch or of a function in a function.
 fn allocated_in_a_branch(told: &Told<'_>) -> bool {
     let name = quoted(told.why);
     let lines: Vec<&str> = told.after.lines().collect();
     lines.iter().enumerate().any(|(at, line)| {
         let head = || lines[..at].iter().rev().find(|head| indent(head) < indent(line)).map_or("", |head| head.trim());
-        binds(line, name) && line.contains("R.memory.alloc_storage(") && (head() == "else:" || head().starts_with("if "))
+        let bound = line.trim_start().split(':').next().is_some_and(|bound| stem(bound) == stem(name));
+        bound
+            && line.contains("R.memory.alloc_storage(")
+            && ["else:", "if ", "def "].iter().any(|word| head().starts_with(word))
+            && indent(line) > 8
     })
+}
+
+/// True if a function in a function has that name, and is called further inside than it is defined.
+fn called_by_another_inner_function(told: &Told<'_>) -> bool {
+    let name = quoted(told.why);
+    let (head, call) = (format!("def {name}("), format!(" = {name}("));
+    let lines = || told.before.lines();
+    let Some(column) = lines().find(|line| line.trim_start().starts_with(&head)).map(indent) else { return false };
+    lines().any(|line| line.contains(&call) && indent(line) > column)
+}
+
+/// True if the variable is a value of half precision in a dataflow block.
+fn cast_in_another_block(told: &Told<'_>) -> bool {
+    let name = quoted(told.why);
+    told.after.lines().any(|line| binds(line, name) && line.contains("R.astype(") && line.ends_with("dtype=\"float16\")"))
 }
 
 /// True if the symbol was one of a parameter, and the function takes a function instead of it now.

@@ -95,11 +95,14 @@ fn tried(document: &Document, steps: &mut usize) -> Option<Finding> {
         return finding("failed", session.problems().first().map_or(String::new(), |found| found.message.clone()));
     }
     *steps += session.trace().steps.len();
+    // What is ill-formed in TVM, too, is not run.
+    let mut last = usize::MAX;
     for property in [Property::Verify, Property::Check] {
         let Some(culprit) = bisect(&mut session, &mut Trust::default(), &property) else { continue };
         let kind = if matches!(property, Property::Check) { "check" } else { "verify" };
         let said = culprit.to_string();
-        if is_known(&session, &culprit, kind) {
+        if is_known(&session, &culprit, kind) || culprit.step.is_some_and(|step| step >= last) {
+            last = culprit.step.unwrap_or(last);
             continue;
         }
         let mut left = 400;

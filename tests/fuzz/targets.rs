@@ -181,7 +181,10 @@ fn boundary(source: &str) {
     }
     for name in ["main", "", "\u{0}"] {
         let _ = session.nest(last - 1, name, &document.script, 3, &[]);
-        let _ = session.measure(last - 1, 0, name, 1, CacheShape::default());
+    }
+    // It runs the program as it is; the page has a limit of time for that.
+    if source.len() < 700 {
+        let _ = session.measure(last - 1, 0, "main", 1, CacheShape::default());
     }
     for property in [Property::Check, Property::Verify, Property::Diagnostic(String::new())] {
         let _ = bisect(&mut session, &mut trust, &property);

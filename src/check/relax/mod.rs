@@ -41,6 +41,8 @@ struct Maker {
     /// Tensor programs of two tensors of these extents that give a third. An extent `k` stands for any.
     programs: Vec<(String, Vec<String>)>,
     smooth: bool,
+    /// True inside of a dataflow block: its variables may not stand in types.
+    dataflow: bool,
 }
 
 type Env = Vec<(String, Ty)>;
@@ -53,7 +55,14 @@ const BINARY: &[&str] = &["add", "subtract", "multiply", "maximum", "minimum"];
 
 /// A module with `main`. With `smooth` no operator's result jumps when its argument hardly changes.
 pub fn program(seed: u64, smooth: bool) -> String {
-    let mut maker = Maker { random: Random::new(seed ^ 0x5e1a), next: 0, functions: Vec::new(), programs: Vec::new(), smooth };
+    let mut maker = Maker {
+        random: Random::new(seed ^ 0x5e1a),
+        next: 0,
+        functions: Vec::new(),
+        programs: Vec::new(),
+        smooth,
+        dataflow: false,
+    };
     maker.module()
 }
 
@@ -132,7 +141,9 @@ impl Maker {
     fn dataflow(&mut self, env: &mut Env) -> String {
         let before = env.len();
         let count = 2 + self.random.below(5);
+        self.dataflow = true;
         let inside = self.block(env, count, 3);
+        self.dataflow = false;
         if env.len() == before {
             return String::new();
         }

@@ -163,6 +163,7 @@ impl Maker {
                     _ => (format!("R.zeros(R.shape([{}]), dtype=\"{dtype}\")", shape.join(", ")), Ty::Tensor(shape, dtype)),
                 }
             }
+            25 if self.dataflow => return None,
             25 => {
                 let (s, Ty::Shape(shape)) = self.pick(env, |ty| matches!(ty, Ty::Shape(_)))? else { return None };
                 let (x, _) = self.pick(env, |ty| *ty == Ty::Tensor(Vec::new(), "float32"))?;

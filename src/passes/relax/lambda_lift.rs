@@ -25,7 +25,9 @@ pub static SPEC: PassSpec = PassSpec {
     doc: explained(
         "A function that uses nothing of the one around it is simply moved, and its name takes the place of its variable. One \
 that does gets what it uses as further parameters; where it stood, `R.make_closure` ties them to it, and its calls become \
-`R.invoke_pure_closure`. The new name is that of the outer function and that of the variable.",
+`R.invoke_pure_closure`. The new name is that of the outer function and that of the variable. \
+Where one function inside calls another, TVM leaves the variable of that one behind, which nothing binds any more; so it is here, but \
+that a closure that is tied to the other gets the closure that there is.",
     ),
     example_before: explained(
         "\

@@ -32,8 +32,8 @@ not need any more, when their element types are equal and one is at most 16 time
 function gives, that another block uses, or that anything but a tensor program or a packed function gets. Extents that are \
 variables count as their largest values when the function says those: `R.func_attr({\"tir_var_upper_bound\": {\"n\": 1024}})`, \
 `tir_var_lower_bound` and `tir_non_negative_var`. With `relax.memory_plan_dynamic_func_output` the other tensors with symbolic \
-extents get memory for their largest shape too. As in TVM, a branch may take memory that only another branch allocates, which \
-leaves a program that is ill-formed.\n\n\
+extents get memory for their largest shape too. As in TVM, a branch may take memory that only another branch, or a function \
+inside, allocates, which leaves a program that is ill-formed.\n\n\
 Known divergence: the sizes of textures of OpenCL are not computed; upper bounds of extents with products of bounded \
 variables beside unbounded ones are not found.",
     ),

@@ -33,7 +33,8 @@ pub static SPEC: PassSpec = PassSpec {
     summary: "Lets matmul and convolutions compute in half precision.",
     doc: explained("In dataflow blocks, products and convolutions always get operands in half precision; most operators follow their \
 operands, which may be constants in its range; the others get back what they had. What is used by the first kind alone is kept in \
-half precision. What leaves a block has the type that it had. `out_dtype` is the type of sums, whose result is cast after.\n\n\
+half precision. What leaves a block has the type that it had. `out_dtype` is the type of sums, whose result is cast after. \
+As in TVM, a block may use what was cast in an earlier one, where it is a variable of that block, and the program is ill-formed then.\n\n\
 Known divergence: TVM fails on operators that take something other than tensors and come behind a cast; here their tensors are \
 cast back."),
     example_before: explained("\
