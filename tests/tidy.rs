@@ -297,8 +297,10 @@ fn promises_have_tests(files: &BTreeMap<String, String>, found: &mut Findings) {
         let words: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();
         let (paths, names): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| word.contains('/'));
         let is_there = |path: &&str| files.keys().any(|known| known == path || path.ends_with('/') && known.starts_with(path));
-        let is_test = |name: &str| files.iter().any(|(path, text)| path.ends_with(".rs") && text.contains(&format!("fn {name}()")));
-        let titled = |title: &str| paths.iter().any(|path| files.get(*path).is_some_and(|text| text.contains(&format!("\"{title}\""))));
+        let is_test =
+            |name: &str| files.iter().any(|(path, text)| path.ends_with(".rs") && text.contains(&format!("fn {name}()")));
+        let titled =
+            |title: &str| paths.iter().any(|path| files.get(*path).is_some_and(|text| text.contains(&format!("\"{title}\""))));
         if paths.is_empty() && names.is_empty() {
             note(found, "A promise without a test. Name the test that shows it:", place());
         }
@@ -519,7 +521,8 @@ mod own {
     fn a_promise_whose_test_is_gone_is_found() {
         let model = |shown: &str| {
             let row = format!("| promise | held by | shown by |\n|---|---|---|\n| It holds. | care | {shown} |\n");
-            let files = [("docs/threat-model.md", row.as_str()), ("tests/a.rs", "fn it_holds() {}"), ("www/a.test.ts", "test(\"it\")")];
+            let files =
+                [("docs/threat-model.md", row.as_str()), ("tests/a.rs", "fn it_holds() {}"), ("www/a.test.ts", "test(\"it\")")];
             let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
             findings(|found| promises_have_tests(&files, found))
         };
