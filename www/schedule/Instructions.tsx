@@ -199,7 +199,7 @@ export function Instructions(props: {
         </For>
       </ol>
       <form
-        class="more"
+        class="typed"
         onSubmit={(event) => {
           event.preventDefault();
           const input = event.currentTarget.elements.namedItem("more") as HTMLInputElement;
