@@ -17,6 +17,10 @@ use crate::ir::{Expr, ExprId, Function, IdMap, List, Module, Store, Type, TypeId
 use crate::ops::build::{args, op_name};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
+/// The cell, and sums and products of cells, which are put before the program. The example begins with them too, but there is
+/// no example in the engine of the page.
+const CELLS: &str = concat!("#[version = \"0.0.5\"]\n", include_str!("lazy_gradient_init/cells.relay"));
+
 /// Replaces tensors by `GradCell`s and wraps the function in one over tensors.
 pub static SPEC: PassSpec = PassSpec {
     name: "LazyGradientInit",
@@ -38,70 +42,9 @@ def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
 }
 ",
     ),
-    example_after: explained(
+    example_after: explained(concat!(
+        include_str!("lazy_gradient_init/cells.relay"),
         "\
-type GradCell[T] {
-  Raw(T),
-  One(fn () -> T),
-  Zero(fn () -> T),
-}
-
-def @AddGradCell[T](%add: fn (T, T) -> T, %l: GradCell[T], %r: GradCell[T]) -> GradCell[T] {
-  %0 = (%l, %r);
-  match (%0) {
-    (Zero(_), _) => {
-      %r
-    },
-    (_, Zero(_)) => {
-      %l
-    },
-    _ => {
-      %1 = @FromGradCell(%l);
-      %2 = @FromGradCell(%r);
-      %3 = %add(%1, %2);
-      Raw(%3)
-    },
-  }
-}
-
-def @FromGradCell[T](%g: GradCell[T]) -> T {
-  match (%g) {
-    Raw(%x: T) => {
-      %x
-    },
-    One(%x1: fn () -> T) => {
-      %x1()
-    },
-    Zero(%x2: fn () -> T) => {
-      %x2()
-    },
-  }
-}
-
-def @MultiplyGradCell[T](%multiply: fn (T, T) -> T, %l1: GradCell[T], %r1: GradCell[T]) -> GradCell[T] {
-  %4 = (%l1, %r1);
-  match (%4) {
-    (Zero(_), _) => {
-      %l1
-    },
-    (_, Zero(_)) => {
-      %r1
-    },
-    (One(_), _) => {
-      %r1
-    },
-    (_, One(_)) => {
-      %l1
-    },
-    _ => {
-      %5 = @FromGradCell(%l1);
-      %6 = @FromGradCell(%r1);
-      %7 = %multiply(%5, %6);
-      Raw(%7)
-    },
-  }
-}
-
 def @main(%x3: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %10 = Raw(%x3);
   %11 = fn (%x4: GradCell[Tensor[(4), float32]]) -> GradCell[Tensor[(4), float32]] {
@@ -112,8 +55,8 @@ def @main(%x3: Tensor[(4), float32]) -> Tensor[(4), float32] {
   let %x_0: GradCell[Tensor[(4), float32]] = %11(%10);
   @FromGradCell(%x_0)
 }
-",
-    ),
+"
+    )),
     run: Run::Module(run),
 };
 
@@ -124,9 +67,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     let cell = store.name("GradCell");
     if module.adt(cell).is_none() {
         let mark = store.mark();
-        // The example has the cell, and sums and products of cells, before the program.
-        let cells = SPEC.example_after.split("def @main").next().unwrap_or_default();
-        let read = crate::parse::parse(store, &format!("#[version = \"0.0.5\"]\n{cells}"));
+        let read = crate::parse::parse(store, CELLS);
         store.disown(mark);
         for (name, adt) in read.program.module.adts() {
             result.set_adt(*name, *adt);
@@ -135,7 +76,9 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
             result.set_function(*name, *function);
         }
     }
-    let Some(adt) = result.adt(cell) else { return Err(Vec::new()) };
+    let Some(adt) = result.adt(cell) else {
+        return Err(vec![Diagnostic::error("relay-gradient", "the program has no GradCell", None)]);
+    };
     let ctors = store.adt(adt).ctors.clone();
     let [raw, one, zero] = ctors[..] else {
         return Err(vec![Diagnostic::error("relay-gradient", "GradCell has other constructors", None)]);
@@ -378,6 +321,12 @@ mod tests {
     fn a_graph_is_refused() {
         let graph = "def @main(%x: float32) -> float32 { %0 = exp(%x); add(%0, %0) }";
         assert!(failure("LazyGradientInit()", graph).contains("has unsupported feature: [fGraph, ]"));
+    }
+
+    /// The page's engine has no examples, and the cells were read from there: every program was refused, without a word.
+    #[test]
+    fn the_cells_do_not_come_from_the_example() {
+        assert!(super::CELLS.contains("type GradCell[T]") && super::CELLS.contains("def @MultiplyGradCell"));
     }
 
     #[test]

@@ -28,6 +28,10 @@ def install():
         "relax.op.base": tvm.relax.op,
         "ir.structural_equal": tvm.ir.base,
         "parser": tvm.script.parser,
+        "_ffi": tvm.runtime.registry,
+        "_ffi.base": tvm.error,
     }
+    tvm._ffi = tvm.runtime.registry
+    tvm._ffi.base = tvm.error
     for name, module in names.items():
         sys.modules[f"tvm.{name}"] = module

@@ -58,8 +58,11 @@ impl Devices {
         let any = Known { kind: -1, id: -1, target: None, scope };
         let mut devices =
             Devices { known: vec![any], objects: vec![None], targets: Vec::new(), given: 0, default: ANY, host: ANY };
+        // All targets have the same host: the first one for a CPU, or a plain `llvm`.
+        let is_cpu = |text: &&&str| device_type(text.split_whitespace().next().unwrap_or_default()) == 1;
+        let host = read_target(store, texts.iter().find(is_cpu).copied().unwrap_or("llvm"), AttrValue::Null)?;
         for text in texts {
-            let target = read_target(store, text)?;
+            let target = read_target(store, text, host.object.clone())?;
             if devices.targets.iter().any(|known| known.kind == target.kind) {
                 return Err(format!("Multiple targets have been given for the same device kind '{}'", target.kind));
             }
@@ -70,13 +73,10 @@ impl Devices {
         let first = types[0];
         let default = fallback.unwrap_or(if types.iter().all(|kind| *kind == first) { first } else { 1 });
         devices.default = devices.add(Known { kind: default, id: 0, target: Some(devices.target_for(default)?), scope });
-        let host = match devices.targets.iter().position(|target| device_type(&target.kind) == 1) {
-            Some(host) => host,
-            None => {
-                devices.targets.push(read_target(store, "llvm")?);
-                devices.targets.len() - 1
-            }
-        };
+        let host = devices.targets.iter().position(|target| target.kind == host.kind).unwrap_or_else(|| {
+            devices.targets.push(host);
+            devices.targets.len() - 1
+        });
         devices.host = devices.add(Known { kind: 1, id: 0, target: Some(host), scope });
         Ok(devices)
     }
@@ -234,11 +234,11 @@ fn object(store: &mut Store, key: &str, fields: Vec<(&str, AttrValue)>, repr: Op
     store.add_object(Object { key, fields, items: Box::new([]), repr: repr.map(Into::into) })
 }
 
-/// Makes a target of `cuda -arch=sm_70`.
-fn read_target(store: &mut Store, text: &str) -> Result<Target, String> {
+/// Makes a target of `cuda -arch=sm_70`, with the options that it gives.
+fn read_target(store: &mut Store, text: &str, host: AttrValue) -> Result<Target, String> {
     let mut words = text.split_whitespace();
     let kind = words.next().unwrap_or_default();
-    let Some((_, keys, defaults)) = TARGET_KINDS.iter().find(|(known, ..)| *known == kind) else {
+    let Some((_, keys, _)) = TARGET_KINDS.iter().find(|(known, ..)| *known == kind) else {
         let known: Vec<&str> = TARGET_KINDS.iter().map(|(known, ..)| *known).collect();
         return Err(format!("Target kind \"{kind}\" is not defined; known are {}", known.join(", ")));
     };
@@ -252,11 +252,6 @@ fn read_target(store: &mut Store, text: &str) -> Result<Target, String> {
         let (name, text) = word.trim_start_matches('-').split_once('=').unwrap_or((word.trim_start_matches('-'), "True"));
         attrs.push((name, value(store, text)));
     }
-    for (name, text) in *defaults {
-        if attrs.iter().all(|(known, _)| known != name) {
-            attrs.push((name, value(store, text)));
-        }
-    }
     let attrs = attrs.into_iter().map(|(name, value)| (store.name(name), value)).collect();
     let keys = keys.iter().map(|key| AttrValue::Str(store.name(key))).collect();
     let kind_object = object(store, "TargetKind", Vec::new(), Some(kind));
@@ -264,7 +259,7 @@ fn read_target(store: &mut Store, text: &str) -> Result<Target, String> {
     let fields = vec![
         ("attrs", AttrValue::Map(attrs)),
         ("features", AttrValue::Map(Box::new([]))),
-        ("host", AttrValue::Null),
+        ("host", host),
         ("keys", AttrValue::Array(keys)),
         ("kind", AttrValue::Object(kind_object)),
         ("tag", tag),

@@ -1,5 +1,9 @@
 """Texts of Relay as programs."""
 
+import base64
+import json
+import struct
+
 from .. import _engine
 from .._node import EXPR, get
 from ..error import DiagnosticError
@@ -18,7 +22,9 @@ def _parse(text):
 
 
 def parse(source, source_name="from_string", init_module=None, init_meta_table=None):
-    """The module that a text is, with types."""
+    """The module that a text is, with types. What it takes from its metadata may be given: lists of things by their type."""
+    if init_meta_table and "#[metadata]" not in source:
+        source = f"{source.rstrip()}\n#[metadata]\n{_metadata(init_meta_table)}"
     words, expr = _parse(source)
     if expr:
         return IRModule.from_expr(get(EXPR, expr - 1))
@@ -30,6 +36,71 @@ def parse(source, source_name="from_string", init_module=None, init_meta_table=N
     from .transform import InferType
 
     return InferType()(mod) if len(mod) else mod
+
+
+class _Nodes:
+    """The graph of a metadata section."""
+
+    def __init__(self):
+        self.list = [{"type_key": ""}]
+        self.arrays = []
+
+    def add(self, key, attrs=None, **rest):
+        """Adds a node and gives its number."""
+        node = {"type_key": key, **({"attrs": attrs} if attrs is not None else {}), **rest}
+        self.list.append(node)
+        return len(self.list) - 1
+
+    def text(self, text):
+        """Adds a text."""
+        return self.add("runtime.String", **({"repr_str": text} if text else {}))
+
+    def value(self, value):
+        """Adds a value of a list of the table."""
+        if value is None:
+            return 0
+        if hasattr(value, "virtual_device_id"):
+            attrs = {"device_type_int": str(value.device_type_int), "virtual_device_id": str(value.virtual_device_id)}
+            attrs["target"] = str(self.target(value.target))
+            attrs["memory_scope"] = str(self.text(value.memory_scope))
+            return self.add("VirtualDevice", attrs)
+        if hasattr(value, "data") and hasattr(value.data, "numpy"):
+            self.arrays.append(_saved(value.data.numpy()))
+            zeros = dict.fromkeys(("_checked_type_", "span", "virtual_device_"), "0")
+            return self.add("relay.Constant", {**zeros, "data": str(len(self.arrays) - 1)})
+        if isinstance(value, str):
+            return self.text(value)
+        raise TypeError(f"a metadata table holds devices, constants and texts here, not {type(value).__name__}")
+
+    def target(self, target):
+        """Adds a target."""
+        if target is None:
+            return 0
+        attrs = {"kind": self.add("TargetKind", repr_str=target.kind.name), "tag": self.text(target.tag)}
+        attrs["keys"] = self.add("Array", data=[self.text(key) for key in target.keys])
+        attrs |= {"attrs": self.add("Map"), "features": self.add("Map"), "host": self.target(target.host)}
+        return self.add("Target", {key: str(number) for key, number in attrs.items()})
+
+
+def _saved(array):
+    """A tensor as TVM saves it, in base64."""
+    code = {"i": 0, "u": 1, "b": 1, "f": 2}[array.dtype.kind]
+    bits = 1 if array.dtype.kind == "b" else array.dtype.itemsize * 8
+    head = struct.pack("<QQiiiBBH", 0xDD5E40F096B4A13F, 0, 1, 0, array.ndim, code, bits, 1)
+    shape = struct.pack(f"<{array.ndim}q", *array.shape)
+    data = array.tobytes()
+    return base64.b64encode(head + shape + struct.pack("<q", len(data)) + data).decode()
+
+
+def _metadata(table):
+    """The metadata section for a table."""
+    nodes = _Nodes()
+    root = nodes.add("Map", keys=[], data=[])
+    for key, values in table.items():
+        nodes.list[root]["keys"].append(str(key))
+        nodes.list[root]["data"].append(nodes.add("Array", data=[nodes.value(value) for value in values]))
+    versions = {"tvm_version": "0.19.0"}
+    return json.dumps({"root": root, "nodes": nodes.list, "b64ndarrays": nodes.arrays, "attrs": versions})
 
 
 def parse_expr(source):

@@ -70,7 +70,7 @@ def @nat_iterate[A](%f: fn (A) -> A, %n: nat) -> fn (A) -> A {
 }
 """
 
-_FILES = {"prelude.rly": _LISTS, "nat.rly": _NATURALS}
+_FILES = {"prelude.rly": _LISTS, "nat.rly": _NATURALS, "core.rly": "extern type Storage\n"}
 
 
 def import_from_std(mod, path):

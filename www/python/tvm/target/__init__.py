@@ -195,17 +195,42 @@ class Target(Object):
         return target, None if target is None else target.host
 
 
+class VirtualDevice(Object):
+    """Where a value is: a device, the target that it is computed for, a kind of memory."""
+
+    def __init__(self, device=None, target=None, memory_scope=""):
+        self.device_type_int = -1 if device is None else device.device_type
+        self.virtual_device_id = -1 if device is None else device.index
+        self.target = target
+        self.memory_scope = memory_scope
+        if device is None and target is not None:
+            self.device_type_int = target.get_target_device_type()
+
+    device_type = property(lambda self: self.device_type_int)
+
+    def _fields(self):
+        return self.device_type_int, self.virtual_device_id, str(self.target), self.memory_scope
+
+    def __eq__(self, other):
+        return isinstance(other, VirtualDevice) and self._fields() == other._fields()
+
+    def __hash__(self):
+        return hash(self._fields())
+
+
 class CompilationConfig(Object):
     """The targets that a program is compiled for."""
 
-    def __init__(self, targets, host=None):
+    def __init__(self, targets, host=None, fallback=None):
+        self.fallback = fallback
         self.primitive_targets = [Target(target, host) for target in targets]
         self.host_target = self.primitive_targets[0].host or Target("llvm")
 
 
 def make_compilation_config(ctxt, target, target_host=None):
     """The targets that a program is compiled for; the context says which device is the default."""
-    return CompilationConfig(target if isinstance(target, (list, tuple)) else [target], target_host)
+    fallback = ctxt.config.get("relay.fallback_device_type") if ctxt is not None else None
+    return CompilationConfig(target if isinstance(target, (list, tuple)) else [target], target_host, fallback)
 
 
 class _Features:

@@ -15,6 +15,7 @@ from ...ir.transform import (
     decorator,
     make_factory,
 )
+from ...runtime.registry import register_func
 from .. import _walk
 from ..expr import Call, Constant, Function
 
@@ -328,8 +329,16 @@ def PlanDevices(config):
     """Everything gets its device: `config` is what `make_compilation_config` gives."""
     from ...ir.transform import BuiltInPass
 
-    targets = [str(target.kind.name) for target in config.primitive_targets]
-    return BuiltInPass(call_text("PlanDevices", {"config": targets}), False, "relay")
+    targets = [target.kind.name for target in config.primitive_targets]
+    inner = BuiltInPass(call_text("PlanDevices", {"config": targets}), False, "relay")
+    if config.fallback is None:
+        return inner
+
+    def plan(mod, ctx):
+        with PassContext(ctx.opt_level, config={**ctx.config, "relay.fallback_device_type": config.fallback}):
+            return inner(mod)
+
+    return PyModulePass(plan, PassInfo(0, "PlanDevices"))
 
 
 def _not_here(name):
@@ -346,4 +355,5 @@ for _name in (
 ).split():
     if _name not in globals():
         globals()[_name] = _not_here(_name)
+register_func("relay.transform.RecoverVirtualDeviceMap", _not_here("RecoverVirtualDeviceMap"))
 _ = (UserPass, passes)
