@@ -13,6 +13,7 @@ use passlab::pass::PassContext;
 use passlab::passes;
 use passlab::print::{self, Naming, Numbering, PrintOptions};
 use passlab::session::{Session, document, open};
+use passlab::trust::{Property, Reducer, Trust, bisect};
 use std::fmt::Write;
 
 fn main() {
@@ -138,4 +139,51 @@ fn stable_text(bencher: Bencher<'_, '_>, calls: usize) {
     let naming = Naming::of(&store, [&module]);
     let options = PrintOptions { numbering: Numbering::Stable(&naming), ..PrintOptions::default() };
     bencher.bench_local(|| print::module(&store, black_box(&module), &options));
+}
+
+/// A session in which a list ran over a program at a level.
+fn ran(source: &str, list: &str, opt_level: i64) -> Session {
+    let document = document(source, list, PassContext { opt_level, ..PassContext::default() }).expect("a list");
+    let mut session = Session::new(|| 0.0);
+    assert!(session.run(&document, false), "{:?}", session.problems());
+    session
+}
+
+/// The culprit among 64 passes over 1,000 calls, by a text and by running every step; at most a second.
+#[divan::bench(args = ["not:contains:Primitive", "check"], sample_count = 10)]
+fn culprit_among_64_passes(bencher: Bencher<'_, '_>, property: &str) {
+    let quiet = "InferType, FoldConstant, EliminateCommonSubexpr, RemoveUnusedFunctions, ".repeat(16);
+    let list =
+        quiet.trim_end_matches("EliminateCommonSubexpr, RemoveUnusedFunctions, ").to_owned() + "SimplifyInference, FuseOps";
+    let property = Property::parse(property).expect("a property");
+    let mut session = ran(&network(1_000), &list, 4);
+    bencher.bench_local(|| bisect(&mut session, &mut Trust::default(), black_box(&property)));
+}
+
+/// A program of 200 bindings made small; at most ten seconds.
+#[divan::bench(sample_count = 10)]
+fn reduce_200_bindings(bencher: Bencher<'_, '_>) {
+    let property = Property::parse("not:contains:Primitive").expect("a property");
+    let mut session = ran(&network(160), "InferType, SimplifyInference, FoldConstant, FastMath, FuseOps", 4);
+    bencher.bench_local(|| {
+        let mut reducer = Reducer::new(&mut session, black_box(&property)).expect("it is lost");
+        reducer.finish(&mut |_| true);
+        reducer.tried
+    });
+}
+
+/// Every step of ResNet-18 at O3 checked by running it, on smaller extents; beside it, one run of the network as it is.
+#[divan::bench(args = ["check", "run"], sample_count = 5)]
+fn checked_resnet18(bencher: Bencher<'_, '_>, what: &str) {
+    let Ok(source) = std::fs::read_to_string("www/examples/resnet-18.relay") else { return };
+    let list = passes::pipeline("relay.build").expect("it exists").calls().join(", ");
+    let mut session = ran(&source, &list, 3);
+    match what {
+        "check" => bencher.bench_local(|| {
+            let mut trust = Trust::default();
+            let changed = (0..session.trace().steps.len()).filter(|step| session.trace().steps[*step].changed());
+            changed.collect::<Vec<_>>().into_iter().map(|step| trust.check(&mut session, step).report.runs).sum::<usize>()
+        }),
+        _ => bencher.bench_local(|| session.values(0, "main", 1, &[], None).is_ok()),
+    }
 }
