@@ -87,6 +87,15 @@ const KNOWN: &[Known] = &[
         is: called_by_another_inner_function,
         source: "lambda_lift.cc, LambdaLifter, tried in 0.27",
     },
+    // A program gets the extents of one of its calls, whatever the others have.
+    Known {
+        pass: "SpecializePrimFuncBasedOnCallSite",
+        kind: "check",
+        rule: "",
+        said: "is given a tensor of another shape",
+        is: called_with_two_shapes,
+        source: "specialize_primfunc_based_on_callsite.cc, tried in 0.27",
+    },
     // A value gets half precision where its block ends, and the next block takes that, which no other block sees.
     Known {
         pass: "ToMixedPrecision",
@@ -185,6 +194,16 @@ fn called_by_another_inner_function(told: &Told<'_>) -> bool {
     let lines = || told.before.lines();
     let Some(column) = lines().find(|line| line.trim_start().starts_with(&head)).map(indent) else { return false };
     lines().any(|line| line.contains(&call) && indent(line) > column)
+}
+
+/// True if a tensor program is called for results of two types.
+fn called_with_two_shapes(told: &Told<'_>) -> bool {
+    let call = |line: &'_ str| -> Option<(String, String)> {
+        let (name, rest) = line.split_once("R.call_tir(cls.")?.1.split_once(',')?;
+        Some((name.to_owned(), rest.split_once("out_ty=")?.1.to_owned()))
+    };
+    let calls: Vec<(String, String)> = told.before.lines().filter_map(call).collect();
+    calls.iter().any(|(name, ty)| calls.iter().any(|(other, of)| name == other && ty != of))
 }
 
 /// True if the variable is a value of half precision in a dataflow block.

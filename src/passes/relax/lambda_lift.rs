@@ -27,7 +27,8 @@ pub static SPEC: PassSpec = PassSpec {
 that does gets what it uses as further parameters; where it stood, `R.make_closure` ties them to it, and its calls become \
 `R.invoke_pure_closure`. The new name is that of the outer function and that of the variable. \
 Where one function inside calls another, TVM leaves the variable of that one behind, which nothing binds any more; so it is here, but \
-that a closure that is tied to the other gets the closure that there is.",
+that a closure that is tied to the other gets the closure that there is.\n\n\
+Known divergence: a symbol of the outer function that only the inner one's body uses is handed over in TVM; here nothing binds it.",
     ),
     example_before: explained(
         "\

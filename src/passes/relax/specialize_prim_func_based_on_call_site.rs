@@ -24,7 +24,7 @@ pub static SPEC: PassSpec = PassSpec {
     doc: explained(
         "For every `call_tir` the buffers of the program are given the shapes of the arguments and of the result: symbols of the \
 program become what they are there, and the program gets the attribute `scoped`. Shapes that are known already have to be those \
-of the call.",
+of the call. Calls with other shapes get the same program, as in TVM, which does not fit them.",
     ),
     example_before: explained(
         "\
