@@ -87,6 +87,15 @@ const KNOWN: &[Known] = &[
         is: called_by_another_inner_function,
         source: "lambda_lift.cc, LambdaLifter, tried in 0.27",
     },
+    // What is added is divided by the scale, which may be zero.
+    Known {
+        pass: "ForwardFoldScaleAxis",
+        kind: "check",
+        rule: "scale moved into the weight behind it",
+        said: "NaN after",
+        is: |told| told.after.contains("divide("),
+        source: "fold_scale_axis.cc, AddSubForwardRewrite, read in 0.19",
+    },
     // A program gets the extents of one of its calls, whatever the others have.
     Known {
         pass: "SpecializePrimFuncBasedOnCallSite",

@@ -34,7 +34,7 @@ pub static SPEC: PassSpec = PassSpec {
     doc: explained("`conv2d(add(multiply(x, s), b), w)` with one factor a channel becomes \
 `conv2d(add(x, b / s), w * s)`: the weight is multiplied instead of the data, which FoldConstant can do once and for \
 all. The scale may pass `add`, `subtract`, and relus if no factor is negative.\n\n\
-Every user of the scaled data must be able to make up for it."),
+Every user of the scaled data must be able to make up for it. A factor of zero makes `b / s` infinite or NaN, in TVM too."),
     example_before: explained("\
 def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32], %s: Tensor[(4, 1, 1), float32]) {
   %0 = multiply(%x, %s);
