@@ -171,8 +171,8 @@ impl ExprMutator for Deducer<'_> {
     fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
         let written = store.var_type(var);
         let Some(binding) = self.bindings.get(&var) else { return var };
-        let computed =
-            matches!(store.expr(binding.value), Expr::Call { .. } | Expr::If { .. } | Expr::Function(_) | Expr::Seq { .. });
+        // What a branch gives has the type that its arms turn out to have: of a constant that may be more than was written.
+        let computed = matches!(store.expr(binding.value), Expr::Call { .. } | Expr::Function(_) | Expr::Seq { .. });
         let gives_way = matches!(store.expr(binding.value), Expr::Call { .. }) && self.gives_way(store, binding);
         if written.is_some() && (computed && !gives_way || binding.cast.is_some()) {
             return var;
