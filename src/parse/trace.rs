@@ -82,7 +82,13 @@ pub fn parse_trace(text: &str) -> Result<Vec<Instruction>, Vec<Diagnostic>> {
         return Err(found);
     }
     let top = tree.stmts(tree.top);
-    let mut reader = Reader { tree: &tree, schedules: vec!["sch".to_owned()], known: FxHashMap::default(), nested: Vec::new() };
+    let mut reader = Reader {
+        tree: &tree,
+        schedules: vec!["sch".to_owned()],
+        used: Vec::new(),
+        known: FxHashMap::default(),
+        nested: Vec::new(),
+    };
     let mut instructions = Vec::new();
     let mut errors = Vec::new();
     let mut functions: Vec<(String, String)> = Vec::new();
@@ -141,6 +147,8 @@ pub fn parse_trace(text: &str) -> Result<Vec<Instruction>, Vec<Diagnostic>> {
     if errors.is_empty() { Ok(instructions) } else { Err(errors) }
 }
 
+const ONE: &str = "a trace is of one schedule: behind an instruction of another one, or of a copy, this one is over";
+
 const A_CALL: &str = "an instruction is a call such as `sch.split(...)`";
 
 /// The text of a definition as it is written at the margin.
@@ -191,6 +199,8 @@ struct Reader<'a, 't> {
     tree: &'a Tree<'t>,
     /// The names of the schedule.
     schedules: Vec<String>,
+    /// The schedules whose instructions were read, the present one last.
+    used: Vec<String>,
     /// What names stand for that are given to literals: `bn = 32`.
     known: FxHashMap<String, Node>,
     /// The instructions among the arguments of the line.
@@ -226,6 +236,11 @@ impl Reader<'_, '_> {
                     }
                     if let (Expr::Name, Some(of)) = (tree.expr(of), tree.name(of)) {
                         self.schedules.push(of.to_owned());
+                        match self.used.iter().position(|known| known == of) {
+                            Some(at) if at + 1 < self.used.len() => return Err(ONE),
+                            None if name != "register" => self.used.push(of.to_owned()),
+                            _ => {}
+                        }
                     }
                     let args = self.arguments(tree.args(args), 0);
                     outs.iter().for_each(|out| drop(self.known.remove(out)));
@@ -405,6 +420,7 @@ mod tests {
             ("for l in sch.get_loops(b):\n    sch.unroll(l)\n", "a schedule is a list of instructions here"),
             ("sch.get_block(f'{n}')\n", "strings of bytes and formatted strings"),
             ("l[0] = sch.get_loops(b)\n", "results are given to names"),
+            ("b = sch.get_block('C')\nt = sch.copy()\nt.compute_inline(b)\nsch.unroll(l)\n", "a trace is of one schedule"),
         ] {
             let errors = parse_trace(text).expect_err(text);
             assert!(errors[0].message.starts_with(message), "{text}: {}", errors[0].message);

@@ -287,7 +287,7 @@ impl Call<'_> {
                 state.register(name?, desc?, imp?, self.int(3, "override", Some(0))? != 0)?;
                 none
             }
-            // What is looked up stands in the text, and a copy is this schedule.
+            // What is looked up stands in the text. Behind an instruction of a copy there is none of the schedule itself.
             "get" | "copy" | "seed" | "fork_seed" => none,
             "reorder_block_iter_var" => {
                 let block = self.block(state, 0, "block")?;
