@@ -37,9 +37,10 @@ impl State<'_> {
         }
     }
 
-    /// Returns the default function: the one marked as entry, `main`, or the only one.
+    /// Returns the default function: the one marked as entry, or `main`. TVM looks for the only one as well, and forgets it.
     fn entry(&self) -> Option<usize> {
-        self.function_named("main").or_else(|| (self.n_functions() == 1).then_some(0))
+        let marked = (0..self.n_functions()).find(|at| self.is_entry(*at));
+        marked.or_else(|| self.function_named("main"))
     }
 
     /// Returns the loop at which a sample says that a block is computed; none is in its own place or inlined.

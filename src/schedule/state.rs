@@ -189,6 +189,17 @@ impl<'s> State<'s> {
         (self.at, self.working_on) = (at, Some(at));
     }
 
+    /// True if a function is marked as the entry of its module.
+    pub(super) fn is_entry(&self, at: usize) -> bool {
+        match self.funcs.get(at).map(|(_, func)| self.store.expr(*func)) {
+            Some(Expr::PrimFunc(func)) => {
+                let mark = self.store.attr_int(self.store.prim_func(func).attrs, "tirx.is_entry_func");
+                mark.is_some_and(|mark| mark != 0)
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn n_functions(&self) -> usize {
         self.funcs.len()
     }

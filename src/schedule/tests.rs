@@ -206,6 +206,21 @@ fn what_tvm_refuses_is_refused_and_what_came_before_stands() {
     }
 }
 
+#[test]
+fn a_function_that_is_neither_main_nor_marked_is_named_even_where_it_is_the_only_one() {
+    let run = |source: &str| {
+        let store = &mut Store::new();
+        let module = crate::parse::parse(store, source).program.module;
+        let trace = parse_trace("sch.compute_inline('C')\n").expect("a trace");
+        apply_trace(&mut State::new(store, &module), &trace).expect_err("it has an init statement").message
+    };
+    assert!(run(ROWS).starts_with("ScheduleError: The block has init statement"));
+    let other = ROWS.replace("def main", "def rows");
+    assert!(run(&other).starts_with("ValueError: `get_sblock` does not know which function to be working on."));
+    let marked = other.replace("        for i, k", "        T.func_attr({\"tirx.is_entry_func\": True})\n        for i, k");
+    assert!(run(&marked).starts_with("ScheduleError: The block has init statement"));
+}
+
 /// Registers `twice`, which doubles four numbers by a call.
 const TWICE: &str = r#"
 @T.prim_func(s_tir=True)

@@ -1,6 +1,6 @@
 /**
  * Compares the page's results with TVM's: the Python script that *Share* saves is made and run for every lesson, for the
- * examples in Relax and for every program of a corpus.
+ * examples in Relax, for a schedule with each primitive (`primitives.txt`), and for every program of a corpus.
  *
  *     PASSLAB_PYTHON=.../python npm run exports
  *
@@ -62,7 +62,7 @@ async function prepare(program: string, document: RunDocument): Promise<void> {
   const row: Row = {
     program,
     passes: calls
-      .map((call) => call.replace(/^(.*Schedule)\(.*$/s, "$1(…)"))
+      .map((call) => call.replace(/^(.*Schedule|MetaSchedule\w+)\(.*$/s, "$1(…)"))
       .join(", ")
       .replaceAll("()", ""),
     outcome: "",
@@ -148,7 +148,11 @@ test.skipIf(!interpreter)("TVM gives what the page showed", async () => {
       read(join(root, "www/user/samples/fuse-two-conv.js")),
     ],
   ];
-  for (const name of ["tir-matmul", "tir-conv-relu", "tir-rows-gpu"]) {
+  const rules = ["Matmul", "GEMV", "Reduction", "Fallback"].map((rule) => `dlight.gpu.${rule}()`);
+  const scheduled = `ApplyDefaultSchedule(${rules.join(", ")}, target="cuda")`;
+  const fused = ["LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"];
+  examples.push(["relax-dlight", [...fused, scheduled], ""]);
+  for (const name of ["tir-mm-relu", "tir-matmul", "tir-conv-relu", "tir-rows-gpu"]) {
     const trace = read(join(root, `www/examples/${name}.trace.py`));
     examples.push([name, [`Schedule(trace=${JSON.stringify(trace)})`], ""]);
   }
@@ -156,6 +160,23 @@ test.skipIf(!interpreter)("TVM gives what the page showed", async () => {
     const source = read(join(root, `www/examples/${name}.py`));
     await prepare(`example ${name}`, { ...plain, source, script, passes: items(calls) });
   }
+  // A program and a trace for each primitive.
+  for (const part of read(join(import.meta.dirname, "primitives.txt"))
+    .split(/^== .*\n/m)
+    .slice(1)) {
+    const [source = "", ...traces] = part.split(/^-- /m);
+    for (const text of traces) {
+      const [title = "", ...lines] = text.split("\n");
+      const calls = [`Schedule(trace=${JSON.stringify(lines.join("\n"))})`];
+      await prepare(`primitive ${title}`, { ...plain, source, passes: items(calls) });
+    }
+  }
+  const database = read(join(root, "tests/databases/double.jsonl"));
+  await prepare("database", {
+    ...plain,
+    source: read(join(root, "tests/databases/double.txt")),
+    passes: items([`MetaScheduleApplyDatabase(database=${JSON.stringify(database)})`]),
+  });
   for (const name of existsSync(corpus) ? readdirSync(corpus).sort() : []) {
     if (!name.endsWith(".py")) continue;
     const source = read(join(corpus, name));

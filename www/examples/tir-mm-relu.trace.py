@@ -1,6 +1,7 @@
 # The steps of the tutorials, as people write them: the size of a tile has a name.
 tile = 8
-mm = sch.get_sblock("mm", "mm_relu")
+sch.work_on("mm_relu")
+mm = sch.get_sblock("mm")
 i, j, k = sch.get_loops(mm)
 j0, j1 = sch.split(j, factors=[None, tile])
 sch.reorder(j0, k, j1)
