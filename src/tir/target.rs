@@ -128,7 +128,7 @@ pub fn complete_target(store: &mut Store, fields: &mut Vec<(Id<Name>, AttrValue)
 /// Returns the number of a kind of device (`DLDeviceType`).
 pub fn device_type(kind: &str) -> i64 {
     match kind {
-        "cuda" => 2,
+        "cuda" | "nvptx" => 2,
         "opencl" => 4,
         "vulkan" => 7,
         "metal" => 8,

@@ -96,15 +96,21 @@ pub fn data(dtype: DType, shape: &[i64]) -> Tensor {
     Tensor::new(dtype, shape, bytes)
 }
 
-/// Runs `@main` and returns the elements of its result.
+/// Runs `@main` and returns the elements of all tensors of its result.
 pub fn values(store: &mut Store, module: &Module, inputs: &[Tensor]) -> Vec<f64> {
     let main = store.name("main");
     let main = module.function(main).expect("there is a main");
-    let inputs: Vec<Value> = inputs.iter().cloned().map(|tensor| Value::Tensor(tensor.into())).collect();
-    match eval_expr(store, module, main, &inputs, EvalOptions::default()).unwrap_or_else(|e| panic!("{}", e.message)) {
-        Value::Tensor(tensor) => elements(&tensor).expect("numbers"),
-        other => panic!("{other:?}"),
+    let inputs: Vec<Value> = inputs.iter().cloned().map(Value::Tensor).collect();
+    let value = eval_expr(store, module, main, &inputs, EvalOptions::default()).unwrap_or_else(|e| panic!("{}", e.message));
+    let (mut found, mut stack) = (Vec::new(), vec![value]);
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Tensor(tensor) => found.extend(elements(&tensor).expect("numbers")),
+            Value::Tuple(fields) => stack.extend(fields.items().iter().rev().cloned()),
+            other => panic!("{other:?}"),
+        }
     }
+    found
 }
 
 /// The passes of Relay.

@@ -112,17 +112,7 @@ pub(super) fn device_type(store: &Store, target: &AttrValue) -> i64 {
         return said;
     }
     let Some(AttrValue::Str(kind)) = targets::field(store, target, "kind") else { return 1 };
-    match store.str(kind) {
-        "cuda" | "nvptx" => 2,
-        "opencl" => 4,
-        "vulkan" => 7,
-        "metal" => 8,
-        "rocm" => 10,
-        "ext_dev" => 12,
-        "webgpu" => 15,
-        "hexagon" => 16,
-        _ => 1,
-    }
+    crate::tir::target::device_type(store.str(kind))
 }
 
 /// A new variable.

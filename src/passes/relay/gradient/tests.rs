@@ -1,25 +1,6 @@
-use super::super::testing::{data, failure, read, run};
-use crate::eval::{EvalOptions, Value, eval_expr};
+use super::super::testing::{data, failure, read, run, values};
 use crate::infer::infer_module;
 use crate::ir::{DType, Module, Store, Tensor};
-use crate::ops::build::elements;
-
-/// The elements of all tensors of a result.
-fn results(store: &mut Store, module: &Module, inputs: &[Tensor]) -> Vec<f64> {
-    let main = store.name("main");
-    let main = module.function(main).expect("there is a main");
-    let inputs: Vec<Value> = inputs.iter().cloned().map(|tensor| Value::Tensor(tensor.into())).collect();
-    let value = eval_expr(store, module, main, &inputs, EvalOptions::default()).unwrap_or_else(|e| panic!("{}", e.message));
-    let (mut found, mut stack) = (Vec::new(), vec![value]);
-    while let Some(value) = stack.pop() {
-        match value {
-            Value::Tensor(tensor) => found.extend(elements(&tensor).expect("numbers")),
-            Value::Tuple(fields) => stack.extend(fields.items().iter().rev().cloned()),
-            other => panic!("{other:?}"),
-        }
-    }
-    found
-}
 
 fn gradients(calls: &str, source: &str, inputs: &[Tensor]) -> Vec<f64> {
     let store = &mut Store::new();
@@ -28,7 +9,7 @@ fn gradients(calls: &str, source: &str, inputs: &[Tensor]) -> Vec<f64> {
     assert!(trace.is_complete(), "{:?}", trace.failures());
     let module = trace.last().clone();
     let module = infer_module(store, &module).unwrap_or_else(|errors| panic!("{errors:?}"));
-    results(store, &module, inputs)
+    values(store, &module, inputs)
 }
 
 #[test]
