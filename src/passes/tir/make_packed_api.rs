@@ -112,7 +112,7 @@ pub(super) fn device_type(store: &Store, target: &AttrValue) -> i64 {
         return said;
     }
     let Some(AttrValue::Str(kind)) = targets::field(store, target, "kind") else { return 1 };
-    crate::tir::target::device_type(store.str(kind))
+    crate::tir::device_type(store.str(kind))
 }
 
 /// A new variable.

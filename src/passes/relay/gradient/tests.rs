@@ -1,6 +1,6 @@
 use super::super::testing::{data, failure, read, run, values};
 use crate::infer::infer_module;
-use crate::ir::{DType, Module, Store, Tensor};
+use crate::ir::{DType, Store, Tensor};
 
 fn gradients(calls: &str, source: &str, inputs: &[Tensor]) -> Vec<f64> {
     let store = &mut Store::new();
