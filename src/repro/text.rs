@@ -66,16 +66,17 @@ pub fn write(document: &Document) -> String {
         }
     }
     // Each line is copied up to its end: the mark before it preserves the leading spaces.
-    let mut lines = |key: &str, text: &str| {
+    let lines = |out: &mut String, key: &str, text: &str| {
         for text in text.split('\n').filter(|_| !text.is_empty()) {
             let _ = writeln!(out, "{mark}{key}{text}");
         }
     };
-    lines(SCRIPT, &document.script);
-    lines(PARENT, &document.parent);
+    lines(&mut out, SCRIPT, &document.script);
+    lines(&mut out, PARENT, &document.parent);
     for file in &document.files {
-        lines("file: ", &one_line(&file.name));
-        lines(FILE, &file.text);
+        // A file without a name has this line, too: it is where the file begins.
+        let _ = writeln!(out, "{mark}file: {}", one_line(&file.name));
+        lines(&mut out, FILE, &file.text);
     }
     // The program may begin with a comment that looks like the head.
     if head_key(mark, document.source.split('\n').next().unwrap_or_default()).is_some() {
@@ -284,6 +285,13 @@ mod tests {
             document.source = source.into();
             assert_eq!(read(&write(&document)), Ok((document.clone(), vec![])));
         }
+    }
+
+    #[test]
+    fn a_file_without_a_name_is_read_back_as_one() {
+        let file = |name: &str, text: &str| File { name: name.into(), text: text.into() };
+        let document = Document { files: vec![file("", "1"), file("a", ""), file("", "// pass: 2")], ..Document::default() };
+        assert_eq!(read(&write(&document)), Ok((document, vec![])));
     }
 
     /// A link of 3.5 KB can hold this, and the page used to freeze for a minute on every visit.

@@ -98,6 +98,8 @@ const REFUSED: &[(&str, &str)] = &[
     // Functions lose their return types, and polymorphic or recursive ones cannot be typed then.
     ("DynamicToStatic", "unable to infer a type"),
     ("DynamicToStatic", "unable to show the following types match"),
+    // TVM takes what is called for an operator.
+    ("FakeQuantizationToInteger", "an operator was expected, but a function is called"),
     ("FirstOrderGradient", "AD has unsupported feature"),
     ("FirstOrderGradient", "first-order AD does not support polymorphism yet."),
     ("FirstOrderGradient", "does not have a registered gradient."),
