@@ -23,7 +23,7 @@ const DEPTH: usize = 100_000;
 const STACK: usize = 256 << 10;
 
 /// Nodes that all passes of a dialect together may make for each node of the program, were each to rebuild it all a few times.
-const NODES_MADE: usize = 60;
+const NODES_MADE: usize = 100;
 
 /// Makes a text of `DEPTH` lines, each over the one before.
 fn chain(head: &str, line: impl Fn(usize) -> String, tail: &str) -> String {

@@ -171,8 +171,11 @@ impl ExprMutator for Deducer<'_> {
     fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
         let written = store.var_type(var);
         let Some(binding) = self.bindings.get(&var) else { return var };
-        // What a branch gives has the type that its arms turn out to have: of a constant that may be more than was written.
-        let computed = matches!(store.expr(binding.value), Expr::Call { .. } | Expr::Function(_) | Expr::Seq { .. });
+        let computed = match store.expr(binding.value) {
+            Expr::Call { .. } | Expr::Function(_) | Expr::Seq { .. } => true,
+            Expr::If { then, other, .. } => ![then, other].into_iter().all(|arm| arm_has(store, arm, written)),
+            _ => false,
+        };
         let gives_way = matches!(store.expr(binding.value), Expr::Call { .. }) && self.gives_way(store, binding);
         if written.is_some() && (computed && !gives_way || binding.cast.is_some()) {
             return var;
@@ -212,6 +215,12 @@ impl ExprMutator for Deducer<'_> {
             None => var,
         }
     }
+}
+
+/// True if the value of a branch's arm has this type as it was read. The branch then has the type that its arms turn out to
+/// have, which may be more where they name constants. Another type was written for the arm, and stands.
+fn arm_has(store: &Store, arm: ExprId, ty: Option<TypeId>) -> bool {
+    matches!(store.expr(arm), Expr::Seq { body, .. } if store.checked_type(body) == ty)
 }
 
 /// True if an operand is one of some variables, or a tuple with one.

@@ -327,8 +327,8 @@ impl<'s> Reader<'s, '_> {
         let Some(out) = out else {
             return Err(self.error("relax-missing-arg", format!("`R.{name}` needs `out_ty=`"), span));
         };
-        let of_2022 = self.is_shape(out);
-        let out = if of_2022 {
+        let of_today = args.iter().any(|arg| arg.name().is_some_and(|name| self.tree.text(name) == "out_ty"));
+        let out = if self.is_shape(out) {
             self.old_output(out, old_dtype)?
         } else {
             let many = matches!(self.tree.expr(out), Node::Tuple(_) | Node::List(_));
@@ -339,7 +339,7 @@ impl<'s> Reader<'s, '_> {
         let mut name = name;
         let callee = match args.next("gvar").or_else(|| args.take("func")) {
             Some((Value::Str(symbol), place)) => {
-                if name == "call_tir" && of_2022 {
+                if name == "call_tir" && !of_today {
                     self.hint("a function outside of the module is called by `R.call_dps_packed` today", place);
                     name = "call_dps_packed";
                 } else if name.starts_with("call_tir") {
