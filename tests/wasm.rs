@@ -79,7 +79,7 @@ fn the_catalogue_lists_what_the_page_offers() {
     // The engine of the page has no examples, but the calls above them.
     let of = |index: usize| get(&catalogue, &format!("passes.{index}.call")).as_string().expect("a call");
     let layout = (0..).map(of).find(|call| call.starts_with("ConvertLayout")).expect("it is listed");
-    assert!(layout.starts_with("ConvertLayout({"), "{layout}");
+    assert!(layout.starts_with("ConvertLayout(desired_layouts={"), "{layout}");
 }
 
 #[wasm_bindgen_test]
@@ -108,6 +108,10 @@ fn a_chain_of_a_hundred_thousand_calls_goes_through_everything() {
             continue;
         }
         let name = get(&pass, "name").as_string().expect("a name");
+        // It makes thirty nodes of each, which takes minutes in a debug build; `tests/deep.rs` has it.
+        if name == "Gradient" {
+            continue;
+        }
         let answer = handle(session, &run(&source, &[&name]));
         assert_eq!(get(&answer, "ok"), JsValue::TRUE, "{name}");
         let last = get(&answer, "versions").as_f64().expect("a number") - 1.0;
