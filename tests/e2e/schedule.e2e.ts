@@ -63,7 +63,9 @@ test("instructions are switched off, moved and edited by keyboard, and a wrong o
     await page.keyboard.press("Alt+ArrowUp");
     await eventually(async () => (await all.allTextContents())[6], /parallel/);
     await page.keyboard.press("F2");
-    await page.getByRole("textbox", { name: "Instruction" }).fill("sch.parallel(loop=l9)");
+    await page
+      .getByRole("combobox", { name: "Instruction", exact: true })
+      .fill("sch.parallel(loop=l9)");
     await page.keyboard.press("Enter");
     await lab.step(/^parallel failed/).waitFor();
     await lab

@@ -115,7 +115,9 @@ export default function EditPass(props: {
             </div>
           </details>
         </Show>
-        <Show when={!own() && doc()}>{(pass) => <Explained pass={pass()} />}</Show>
+        <Show when={!own() && doc()} keyed>
+          {(pass) => <Explained pass={pass} />}
+        </Show>
         <div class="buttons">
           <button
             type="button"
