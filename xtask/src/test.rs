@@ -31,7 +31,7 @@ const STAGES: &[Stage] = &[
     Stage { name: "format", about: "rustfmt changes nothing, ruff finds nothing in Python", run: format },
     Stage { name: "clippy", about: "no warnings, natively, for wasm and in the documentation", run: clippy },
     Stage { name: "native", about: "unit, file, property and tidy tests", run: native },
-    Stage { name: "deep", about: "programs 100,000 nodes deep, and what tensor programs compute, on a release build", run: deep },
+    Stage { name: "deep", about: "programs 100,000 nodes deep, and what tensor programs compute, optimised", run: deep },
     Stage { name: "conformance", about: "no pass agrees with TVM less than before", run: agrees },
     Stage { name: "wasm-node", about: "the boundary of the engine, in Node", run: wasm_node },
     Stage { name: "wasm-browser", about: "the same in a worker of a browser", run: wasm_browser },
@@ -147,7 +147,7 @@ fn native() -> Result<Done> {
 
 /// Unoptimised, these programs would take minutes.
 fn deep() -> Result<Done> {
-    counted(&["--release", "--no-fail-fast", "--test", "deep", "--test", "tir_values"])
+    counted(&["--profile", "deep", "--no-fail-fast", "--test", "deep", "--test", "tir_values"])
 }
 
 /// Runs tests of the engine, and tells what they skipped for want of something to read.
