@@ -85,16 +85,31 @@ const RUNS: &[(&str, Keeps)] = &[
     ("PartialEvaluate()", Pure),
     ("LazyGradientInit()", Any),
     ("FirstOrderGradient()", Type),
+    ("LabelOps()", Any),
+    ("ToANormalForm(), InferType(), ToCPS()", Type),
+    ("ToANormalForm(), InferType(), ToCPS(), ApplyPassToFunction(UnCPS(), \"main$\")", Any),
+    ("Defunctionalization()", Any),
+    ("CombineParallelOpBatch(\"add\", \"add\", 2)", Any),
+    ("RemoveStandaloneReshapes()", Any),
+    ("SimplifyInference(), FuseOps(), ToANormalForm(), InferType(), AnnotateUsedMemory()", Smooth),
+    ("ExtractFusedFunctions()", Type),
 ];
 
 /// Programs that TVM refuses, too: the pass, and a part of TVM's message.
 const REFUSED: &[(&str, &str)] = &[
+    ("AnnotateUsedMemory", "AnnotateUsedMemory does not support dynamic shapes."),
+    ("AnnotateUsedMemory", "Do not have a default for bindings and references inside of a value"),
+    ("AnnotateUsedMemory", "Expect top-level functions to be primitive."),
+    ("AnnotateUsedMemory", "only tensors have a size"),
     // Layer normalisation has no pattern; SimplifyInference takes it away before.
     ("CanonicalizeCast", "Attribute TOpPattern has not been registered for nn.layer_norm"),
     // Patterns' variables are lost when the clauses are made anew.
     ("CapturePostDfsIndexInSpans", "contains free variables"),
     // The uses of a combinable call must have an operator, which a call of a function does not have.
     ("CombineParallel", "what uses the result of a call that may be combined must be a call of an operator"),
+    ("CombineParallelOpBatch", "one of the calls that are combined is computed from another"),
+    // Functions are bound by `let`.
+    ("Defunctionalization", "expected type call"),
     // Functions lose their return types, and polymorphic or recursive ones cannot be typed then.
     ("DynamicToStatic", "unable to infer a type"),
     ("DynamicToStatic", "unable to show the following types match"),
@@ -108,6 +123,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("ManifestLifetimes", "Do not have a default for bindings and references inside of a value"),
     ("ManifestLifetimes", "all Let exprs should be mapped in the CFG"),
     ("PartialEvaluate", "has unsupported feature: [fGraph, ]"),
+    // Data types must not hold functions.
+    ("ToCPS", "unable to show the following types match"),
     // Annotations of functions, and branches, keep the types that they had.
     ("ToMixedPrecision", "unable to show the following types match"),
     ("ToMixedPrecision", "unable to infer a type"),
@@ -120,6 +137,8 @@ const UNREADABLE: &[(&str, &str)] = &[
     // The type parameters of a global function are those of the literal, too, which is in itself: two for the text.
     ("EtaExpand(expand_global_var=True)", "differs"),
     ("EtaExpand(expand_global_var=True)", "another variable"),
+    // A function and its version have the same type parameters.
+    ("ToCPS()", "type of the variable differs"),
     // A let that several use, which an inlined body may be, stands in the text once for each.
     ("DefuseOps", "one side uses a value twice"),
     // A function literal called in place has the bindings of its arguments before those of its body.

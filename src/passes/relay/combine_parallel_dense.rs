@@ -221,4 +221,15 @@ mod tests {
         );
         assert!(message.contains("must be a call of an operator"), "{message}");
     }
+
+    /// The pass did not end.
+    #[test]
+    fn a_layer_whose_weight_is_the_result_of_another_is_refused() {
+        let program = "def @main(%x: Tensor[(4, 4), float32], %w: Tensor[(4, 4), float32]) {
+            %0 = nn.dense(%x, %w, units=None);
+            nn.dense(%x, %0, units=None)
+        }";
+        let said = failure("CombineParallelDense(min_num_branches=2)", program);
+        assert!(said.starts_with("one of the calls that are combined"), "{said}");
+    }
 }

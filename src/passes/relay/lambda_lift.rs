@@ -11,6 +11,7 @@
 //! Source: `src/relay/backend/vm/lambda_lift.cc`.
 
 use super::support::copy::substitute;
+use super::support::text_hash::{text_hash, without_names};
 use super::support::{dict_attrs, is_external, is_primitive};
 use crate::diag::Diagnostic;
 use crate::ir::equal::{EqualOptions, exprs};
@@ -158,7 +159,7 @@ impl Lifter {
         let captured: Vec<VarId> = free.into_iter().filter(|var| Some(*var) != innermost).collect();
         let names: Vec<&str> = captured.iter().map(|var| store.var_name(*var)).collect();
         let text = without_names(&print::expr(store, id, &PrintOptions::default()), &names);
-        let mut name = store.name(&format!("lifted_name{}", hash(&text)));
+        let mut name = store.name(&format!("lifted_name{}", text_hash(&text)));
         // Functions that capture different variables get different names, though the variables may have equal names.
         while self.captures.entry(name).or_insert_with(|| captured.clone()) != &captured {
             let longer = format!("{}_", store.str(name));
@@ -288,31 +289,6 @@ fn type_vars(store: &Store, ty: TypeId, out: &mut Vec<Id<TypeVar>>) {
         }
         _ => {}
     }
-}
-
-/// Numbers variables in order, so that functions which differ only in names have one text. The `kept` names stay.
-fn without_names(text: &str, kept: &[&str]) -> String {
-    let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
-    let mut parts = text.split('%');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(part.len());
-        let (name, rest) = part.split_at(end);
-        out.push('%');
-        if kept.contains(&name) {
-            out.push_str(name);
-        } else {
-            let next = numbers.len();
-            out.push_str(&numbers.entry(name).or_insert(next).to_string());
-        }
-        out.push_str(rest);
-    }
-    out
-}
-
-/// FNV-1a: a hash that is the same on every machine.
-fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -59,7 +59,16 @@ pub fn run(store: &mut Store, root: ExprId, combiner: &dyn Combiner, min_branche
         }
         plans.push(Plan { branches, depth, parts: None });
     }
-    Ok(rewrite(store, root, &mut Combine { combiner, plans, place }))
+    let mut combine = Combine { combiner, plans, place, entered: IdMap::new(), circular: None };
+    let new = rewrite(store, root, &mut combine);
+    match combine.circular {
+        None => Ok(new),
+        // TVM replaces calls in what replaces them, and runs out of its stack here.
+        Some(id) => {
+            let message = "one of the calls that are combined is computed from another: TVM does not end here";
+            Err(vec![Diagnostic::error("relay-combine-parallel", message, store.source_span(id))])
+        }
+    }
 }
 
 fn find_groups(store: &mut Store, root: ExprId, combiner: &dyn Combiner) -> Result<Vec<Vec<Branch>>, PassError> {
@@ -155,6 +164,10 @@ struct Combine<'a> {
     plans: Vec<Plan>,
     /// The last combined call of each branch: its plan and its number there.
     place: IdMap<Expr, (usize, usize)>,
+    /// The calls that are being replaced, or are done.
+    entered: IdMap<Expr, ()>,
+    /// A call that is needed to make what replaces it.
+    circular: Option<ExprId>,
 }
 
 impl ExprMutator for Combine<'_> {
@@ -164,6 +177,11 @@ impl ExprMutator for Combine<'_> {
 
     fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
         let Some(&(plan, branch)) = self.place.get(id) else { return Visit::Descend };
+        // What is done is not entered again.
+        if self.entered.insert(id, ()).is_some() {
+            self.circular = self.circular.or(Some(id));
+            return Visit::Keep;
+        }
         let plan = &mut self.plans[plan];
         if plan.parts.is_none() {
             plan.parts = build(store, self.combiner, &plan.branches, plan.depth).or(Some(Vec::new()));

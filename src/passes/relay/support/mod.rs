@@ -12,6 +12,7 @@ pub mod fusion_graph;
 pub mod layout;
 pub mod legalizer;
 pub mod let_lists;
+pub mod lifetimes;
 pub mod local_type;
 pub mod normal_form;
 pub mod pattern;
@@ -23,6 +24,9 @@ pub mod scale_axis;
 pub mod scope;
 pub mod simplify;
 pub mod target;
+pub mod text_hash;
+pub mod types;
+pub mod weights;
 
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Function, Id, Module, Name, Store};

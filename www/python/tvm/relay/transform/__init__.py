@@ -17,7 +17,8 @@ from ...ir.transform import (
 )
 from ...runtime.registry import register_func
 from .. import _walk
-from ..expr import Call, Constant, Function
+from ..expr import Call, Constant, Function, Var
+from ..ty import TypeVar
 
 
 def _fill():
@@ -109,6 +110,53 @@ def gradient(expr, mod=None, mode="higher_order"):
             if var.name_hint.endswith("_grad"):
                 mod[var] = func
     return made[name]
+
+
+def to_cps(func, mod=None):
+    """A function in continuation passing style. Versions of the functions that it calls go into the module."""
+    made = IRModule() if mod is None else mod.clone()
+    made["main"] = func
+    made = _built_in("ToCPS")(InferType()(made))  # noqa: F821
+    if mod is not None:
+        for var, version in made.functions.items():
+            if var.name_hint.endswith("_cps"):
+                mod[var] = version
+    return made["main"]
+
+
+def un_cps(func):
+    """A function that calls one in continuation passing style and returns what it answers with."""
+    params = [Var(param.name_hint, param.checked_type) for param in func.params]
+    answer = params.pop().type_annotation.arg_types[0]
+    types = [TypeVar(var.name_hint, var.kind) for var in func.type_params][:-1]
+    x = Var("x", answer)
+    call = Call(func, [*params, Function([x], x, answer)], None, [*types, answer])
+    return Function(params, call, answer, types, func.attrs)
+
+
+def ToCPS(expr=None, mod=None):
+    """A function in continuation passing style; without one, the pass."""
+    return _built_in("ToCPS") if expr is None else to_cps(expr, mod)
+
+
+def Defunctionalization(func, mod):
+    """A function whose program takes no functions as arguments: data types and functions for that go into the module."""
+    made = mod.clone()
+    names = [var.name_hint for var, known in mod.functions.items() if known is func]
+    name = names[0] if names else "main"
+    made[name] = func
+    made = _built_in("Defunctionalization", func_name=name)(InferType()(made))  # noqa: F821
+    mod.type_definitions.update(made.type_definitions)
+    for var, version in made.functions.items():
+        if var.name_hint not in mod:
+            mod[var] = version
+    return made[name]
+
+
+def _built_in(name, **given):
+    from ...ir.transform import BuiltInPass
+
+    return BuiltInPass(call_text(name, given), False, "relay")
 
 
 def MergeComposite(pattern_table):
