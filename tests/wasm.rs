@@ -109,8 +109,8 @@ fn a_chain_of_many_thousand_calls_goes_through_everything() {
             continue;
         }
         let name = get(&pass, "name").as_string().expect("a name");
-        // It makes thirty nodes of each, which takes minutes in a debug build; `tests/deep.rs` has it.
-        if name == "Gradient" {
+        // There is no continuation to take away; and of the chain few kernels differ.
+        if matches!(name.as_str(), "UnCPS" | "ExtractFusedFunctions") {
             continue;
         }
         let answer = handle(session, &run(&source, &[&name]));

@@ -114,13 +114,18 @@ impl<T> fmt::Debug for List<T> {
 /// Ids of one page of an [`IdMap`].
 const PAGE: usize = 64;
 
+/// Pages of a table up to which their numbers stand in a list: a cache line.
+const FEW: usize = 16;
+
 /// A side table: a fact for some of the ids of an arena. Reads and writes are about as quick as in a
 /// vector; memory is taken a page at a time where there are facts, so that a table about a small
 /// function costs little however much the session has made before.
 #[derive(Clone)]
 pub struct IdMap<K, V> {
-    /// For each page of ids where its facts begin in `slots`, divided by the size of a page, plus
-    /// one; zero for a page without facts.
+    /// The numbers of the pages in the order of their facts in `slots`, while there are few.
+    few: Vec<u32>,
+    /// When there are more: for each page of ids where its facts begin in `slots`, divided by the size of a page, plus
+    /// one; zero for a page without facts. It is as long as the session has pages.
     pages: Vec<u32>,
     slots: Vec<Option<V>>,
     kind: PhantomData<fn() -> K>,
@@ -128,7 +133,7 @@ pub struct IdMap<K, V> {
 
 impl<K, V> Default for IdMap<K, V> {
     fn default() -> Self {
-        IdMap { pages: Vec::new(), slots: Vec::new(), kind: PhantomData }
+        IdMap { few: Vec::new(), pages: Vec::new(), slots: Vec::new(), kind: PhantomData }
     }
 }
 
@@ -140,13 +145,18 @@ impl<K, V> IdMap<K, V> {
 
     /// Makes an empty table with room for facts about `count` ids that lie close together.
     pub fn with_capacity(count: usize) -> Self {
-        IdMap { pages: Vec::new(), slots: Vec::with_capacity(count.next_multiple_of(PAGE)), kind: PhantomData }
+        IdMap { slots: Vec::with_capacity(count.next_multiple_of(PAGE)), ..Self::default() }
     }
 
     /// Returns the slot for the fact about `id`.
     fn slot(&self, id: Id<K>) -> Option<usize> {
-        let page = *self.pages.get(id.index() / PAGE)? as usize;
-        Some(page.checked_sub(1)? * PAGE + id.index() % PAGE)
+        let number = id.index() / PAGE;
+        let place = match self.pages.get(number) {
+            Some(page) => (*page as usize).checked_sub(1)?,
+            None if self.pages.is_empty() => self.few.iter().position(|page| *page as usize == number)?,
+            None => return None,
+        };
+        Some(place * PAGE + id.index() % PAGE)
     }
 
     /// Returns the fact about `id`, if there is one.
@@ -167,16 +177,28 @@ impl<K, V> IdMap<K, V> {
 
     /// Records a fact and returns the one it replaces.
     pub fn insert(&mut self, id: Id<K>, value: V) -> Option<V> {
-        let number = id.index() / PAGE;
-        if self.pages.len() <= number {
-            self.pages.resize(number + 1, 0);
-        }
-        if self.pages[number] == 0 {
-            self.slots.resize_with(self.slots.len() + PAGE, || None);
-            self.pages[number] = (self.slots.len() / PAGE) as u32;
-        }
-        let slot = (self.pages[number] as usize - 1) * PAGE + id.index() % PAGE;
+        let slot = self.slot(id).unwrap_or_else(|| self.add_page(id.index() / PAGE) * PAGE + id.index() % PAGE);
         self.slots[slot].replace(value)
+    }
+
+    /// Makes room for a page, and returns its place.
+    fn add_page(&mut self, number: usize) -> usize {
+        let place = self.slots.len() / PAGE;
+        self.slots.resize_with(self.slots.len() + PAGE, || None);
+        if self.pages.is_empty() && self.few.len() < FEW {
+            self.few.push(number as u32);
+            return place;
+        }
+        let few = std::mem::take(&mut self.few);
+        let last = few.iter().map(|page| *page as usize).chain([number]).max().unwrap_or(number);
+        if self.pages.len() <= last {
+            self.pages.resize(last + 1, 0);
+        }
+        for (place, page) in few.into_iter().enumerate() {
+            self.pages[page as usize] = place as u32 + 1;
+        }
+        self.pages[number] = place as u32 + 1;
+        place
     }
 
     /// Forgets the fact about `id`.
@@ -198,6 +220,11 @@ mod tests {
             assert_eq!(map.insert(id, id.index()), None);
         }
         assert!(ids.iter().all(|id| map.get(*id) == Some(&id.index())));
+        let more: Vec<Id<u8>> = (2..40).map(|page| Id::from_index(page * PAGE + 3)).collect();
+        for id in &more {
+            assert_eq!(map.insert(*id, id.index()), None);
+        }
+        assert!(ids.iter().chain(&more).all(|id| map.get(*id) == Some(&id.index())));
         assert_eq!(map.get(Id::from_index(2)), None);
         assert_eq!(map.get(Id::from_index(5_000_000)), None);
         assert_eq!(map.remove(ids[3]), Some(PAGE));
