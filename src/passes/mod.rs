@@ -73,6 +73,7 @@ pub static ALL: &[&PassSpec] = &[
     &relay::annotate_spans::SPEC,
     &relay::annotate_target::SPEC,
     &relay::manifest_lifetimes::SPEC,
+    &relay::merge_composite::SPEC,
     &relay::merge_compiler_regions::SPEC,
     &relay::partition_graph::SPEC,
     &relay::extract_fused_functions::SPEC,

@@ -93,6 +93,7 @@ const RUNS: &[(&str, Keeps)] = &[
     ("RemoveStandaloneReshapes()", Any),
     ("SimplifyInference(), FuseOps(), ToANormalForm(), InferType(), AnnotateUsedMemory()", Smooth),
     ("ExtractFusedFunctions()", Type),
+    ("MergeComposite([[\"sum\", \"(x + y) | is_op('tanh')(x)\"]])", Any),
 ];
 
 /// Programs that TVM refuses, too: the pass, and a part of TVM's message.

@@ -43,6 +43,7 @@ pub mod lazy_gradient_init;
 pub mod legalize;
 pub mod manifest_lifetimes;
 pub mod merge_compiler_regions;
+pub mod merge_composite;
 pub mod partial_evaluate;
 pub mod partition_graph;
 pub mod plan_devices;

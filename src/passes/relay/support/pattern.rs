@@ -101,6 +101,11 @@ impl Sites {
         sites
     }
 
+    /// Returns all nodes, children before parents.
+    pub fn order(&self) -> &[ExprId] {
+        &self.order
+    }
+
     /// Finds the matches of a rule that may be replaced together. Types are not looked at.
     pub fn find(&self, store: &Store, rule: &Rule) -> Found {
         Finder::find(store, self, &rule.pattern)
@@ -276,7 +281,7 @@ impl Trail {
 }
 
 /// Finds the matches of a pattern that may be replaced together.
-struct Finder<'a> {
+pub struct Finder<'a> {
     store: &'a Store,
     order: &'a [ExprId],
     /// Nodes inside a match.
@@ -286,13 +291,34 @@ struct Finder<'a> {
     dominators: Option<(Forest<u8>, IdMap<Expr, usize>)>,
 }
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
+    /// Makes a finder that has taken nothing.
+    pub fn new(store: &'a Store, sites: &'a Sites) -> Finder<'a> {
+        Finder { store, order: &sites.order, taken: IdMap::new(), users: None, dominators: None }
+    }
+
+    /// True if a node is inside of a match.
+    pub fn is_taken(&self, id: ExprId) -> bool {
+        self.taken.contains(id)
+    }
+
+    /// Takes a match of these nodes, if it may be replaced beside the others.
+    pub fn take(&mut self, root: ExprId, inside: &[ExprId], inputs: &[ExprId]) -> bool {
+        let may = self.may_take(root, inside, inputs);
+        if may {
+            for id in inside {
+                self.taken.insert(*id, ());
+            }
+        }
+        may
+    }
+
     fn find(store: &Store, sites: &Sites, pattern: &Pat) -> Found {
         if !may_occur(pattern, &sites.ops) {
             return Vec::new();
         }
         let wanted: Vec<bool> = sites.ops.iter().map(|op| may_begin(pattern, *op)).collect();
-        let mut finder = Finder { store, order: &sites.order, taken: IdMap::new(), users: None, dominators: None };
+        let mut finder = Finder::new(store, sites);
         let mut found = Vec::new();
         for &(place, op) in sites.calls.iter().rev() {
             let id = sites.order[place];
@@ -300,19 +326,16 @@ impl Finder<'_> {
                 continue;
             }
             let mut trail = Trail::default();
-            if trail.matches(store, pattern, id) && finder.may_take(id, &trail) {
-                for inner in &trail.inside {
-                    finder.taken.insert(*inner, ());
-                }
+            if trail.matches(store, pattern, id) && finder.take(id, &trail.inside, &trail.inputs) {
                 found.push((id, trail.parts));
             }
         }
         found
     }
 
-    fn may_take(&mut self, root: ExprId, trail: &Trail) -> bool {
-        for &id in &trail.inside {
-            if trail.inputs.contains(&id) {
+    fn may_take(&mut self, root: ExprId, inside: &[ExprId], inputs: &[ExprId]) -> bool {
+        for &id in inside {
+            if inputs.contains(&id) {
                 continue;
             }
             if self.taken.contains(id) {
@@ -322,7 +345,7 @@ impl Finder<'_> {
                 continue;
             }
             for user in self.users(id) {
-                if !trail.inside.contains(&user) && !self.dominates(root, user) {
+                if !inside.contains(&user) && !self.dominates(root, user) {
                     return false;
                 }
             }
