@@ -33,7 +33,7 @@ impl Call<'_> {
             }
             "get_child_blocks" => {
                 let name = if self.named("block").is_some() { "block" } else { "block_or_loop" };
-                let of = self.either(state, 0, name)?;
+                let of = self.either(0, name)?;
                 blocks(state.get_child_blocks(of)?)
             }
             name @ ("get_producers" | "get_consumers") => {
@@ -51,7 +51,10 @@ impl Call<'_> {
                 }
                 None => refuse("ValueError: there is no such function in the module"),
             },
-            "enter_postproc" | "remove_rv" => none,
+            "enter_postproc" => none,
+            // What is looked up stands in the text.
+            "get" => self.value(self.need(0, "rand_var_or_sref")?).and(none),
+            "remove_rv" => self.value(self.need(0, "rand_var")?).and(none),
             "split" => {
                 let factors = self.factors(state, 1)?;
                 let keep = self.int(2, "preserve_unit_iters", Some(1))? != 0;
@@ -67,7 +70,7 @@ impl Call<'_> {
                 none
             }
             "add_unit_loop" => {
-                let of = self.either(state, 0, "block_or_loop")?;
+                let of = self.either(0, "block_or_loop")?;
                 one(Value::Loop(state.add_unit_loop(of)?))
             }
             "parallel" => {
@@ -89,12 +92,12 @@ impl Call<'_> {
             }
             "annotate" => {
                 let value = self.attr(state, self.need(2, "ann_val")?)?;
-                let of = self.either(state, 0, "block_or_loop")?;
+                let of = self.either(0, "block_or_loop")?;
                 state.annotate(of, self.text(1, "ann_key")?, value)?;
                 none
             }
             "unannotate" => {
-                let of = self.either(state, 0, "block_or_loop")?;
+                let of = self.either(0, "block_or_loop")?;
                 state.unannotate(of, self.text(1, "ann_key")?)?;
                 none
             }
@@ -161,7 +164,7 @@ impl Call<'_> {
                 one(Value::Block(state.reindex(block, index, writes)?))
             }
             "annotate_buffer_access" => {
-                let block = self.block(state, 0, "block")?;
+                let block = self.block_handle(0, "block")?;
                 let writes = self.text(2, "buf_type")? == "write";
                 let node = self.need(3, "gen_new_ranges")?;
                 let index = self.int(1, "buffer_index", None)?;
@@ -235,7 +238,7 @@ impl Call<'_> {
                 }
             }
             "tensorize" => {
-                let of = self.either(state, 0, "block_or_loop")?;
+                let of = self.either(0, "block_or_loop")?;
                 let intrinsic = state.intrinsic(self.text(1, "tensor_intrin")?)?;
                 state.tensorize(of, &intrinsic, self.int(2, "preserve_unit_iters", Some(1))? != 0)?;
                 none
@@ -243,7 +246,7 @@ impl Call<'_> {
             name @ ("read_at" | "write_at") => {
                 let writes = name == "write_at";
                 let which = if writes { "write_buffer_index" } else { "read_buffer_index" };
-                let (of, block) = (self.loop_at(0, "loop")?, self.block(state, 1, "block")?);
+                let (of, block) = (self.loop_at(0, "loop")?, self.block_handle(1, "block")?);
                 let (index, scope) = (self.int(2, which, None)?, self.text(3, "storage_scope")?);
                 one(Value::Block(state.access_at(of, block, index, scope, writes)?))
             }
@@ -268,7 +271,7 @@ impl Call<'_> {
                 one(Value::Int(i64::from(can)))
             }
             "unsafe_hide_buffer_access" => {
-                let block = self.block(state, 0, "block")?;
+                let block = self.block_handle(0, "block")?;
                 state.hide_access(block, self.text(1, "buf_type")?, &self.ints(2, "buf_index_array")?)?;
                 none
             }
@@ -287,10 +290,10 @@ impl Call<'_> {
                 state.register(name?, desc?, imp?, self.int(3, "override", Some(0))? != 0)?;
                 none
             }
-            // What is looked up stands in the text. Behind an instruction of a copy there is none of the schedule itself.
-            "get" | "copy" | "seed" | "fork_seed" => none,
+            // Behind an instruction of a copy there is none of the schedule itself.
+            "copy" | "seed" | "fork_seed" => none,
             "reorder_block_iter_var" => {
-                let block = self.block(state, 0, "block")?;
+                let block = self.block_handle(0, "block")?;
                 state.reorder_block_iter_var(block, &self.ints(1, "new_order")?)?;
                 none
             }

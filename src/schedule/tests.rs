@@ -196,6 +196,9 @@ fn what_tvm_refuses_is_refused_and_what_came_before_stands() {
         ("sch.annotate(i)", "TypeError: annotate() needs the argument `ann_val`"),
         ("sch.paralel(i)", "AttributeError: 'Schedule' has no primitive `paralel`; did you mean `parallel`?"),
         ("sch.tensorize(i, 'dot_16x4_vni')", "ValueError: TensorIntrin 'dot_16x4_vni' is not registered; did you mean"),
+        ("sch.annotate('C', 'key', 1)", "TypeError: a string is no block or loop here; get the block first"),
+        ("sch.reorder_block_iter_var('C', [1, 0])", "TypeError: a string is no block or loop here"),
+        ("sch.vectorize('C')", "TypeError: a string is no block or loop here"),
         ("sch.set_axis_separator('C', 0, [1])", "AttributeError: TVM 0.27 has no `set_axis_separator`"),
     ] {
         let (text, result) = applied(&format!("i, k = sch.get_loops('C')\nsch.annotate(k, 'key', 1)\n{last}\n"));

@@ -144,6 +144,11 @@ pub(super) struct Call<'a> {
     names: &'a FxHashMap<String, Value>,
 }
 
+/// TVM's Python looks names up for some primitives only.
+fn handle_needed(name: &str) -> String {
+    format!("TypeError: a string is no block or loop here; get the block first: `b0 = sch.get_sblock(\"{name}\")`")
+}
+
 impl<'a> Call<'a> {
     /// The argument of a name, or at a place.
     pub(super) fn get(&self, place: usize, name: &str) -> Option<&'a Node> {
@@ -211,6 +216,7 @@ impl<'a> Call<'a> {
                 Value::Int(value) => Ok(Value::Int(value.wrapping_neg())),
                 _ => refuse("TypeError: a number is needed here"),
             },
+            NodeKind::Str(name) => refuse(handle_needed(name)),
             _ => refuse("TypeError: a block, a loop or a number is needed here"),
         }
     }
@@ -229,6 +235,14 @@ impl<'a> Call<'a> {
     pub(super) fn block(&self, state: &mut State<'_>, place: usize, name: &str) -> Outcome<BlockRef> {
         let node = self.get(place, name).map_or_else(|| self.need(place, "block"), Ok)?;
         self.as_block(state, node)
+    }
+
+    /// A block by its handle alone, where TVM takes no name.
+    pub(super) fn block_handle(&self, place: usize, name: &str) -> Outcome<BlockRef> {
+        match self.value(self.need(place, name)?)? {
+            Value::Block(block) => Ok(block),
+            _ => refuse("TypeError: a block is needed here"),
+        }
     }
 
     pub(super) fn as_loop(&self, node: &Node) -> Outcome<LoopRef> {
@@ -265,12 +279,8 @@ impl<'a> Call<'a> {
         Ok(found)
     }
 
-    pub(super) fn either(&self, state: &mut State<'_>, place: usize, name: &str) -> Outcome<Result<BlockRef, LoopRef>> {
-        let node = self.need(place, name)?;
-        if let NodeKind::Str(_) = node.kind {
-            return Ok(Ok(self.as_block(state, node)?));
-        }
-        match self.value(node)? {
+    pub(super) fn either(&self, place: usize, name: &str) -> Outcome<Result<BlockRef, LoopRef>> {
+        match self.value(self.need(place, name)?)? {
             Value::Block(block) => Ok(Ok(block)),
             Value::Loop(of) => Ok(Err(of)),
             _ => refuse("TypeError: a block or a loop is needed here"),

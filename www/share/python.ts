@@ -245,6 +245,9 @@ def scheduled(mod, trace):
 
     def call(node, known={}):
         called = node.func
+        if is_register(called):
+            named = {str(item.arg): value(item.value) for item in node.keywords}
+            return tvm.s_tir.TensorIntrin.register(*many(node.args, known), **named)
         name = called.attr if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) else "_"
         name = OLD.get(name, name)
         if name[0] == "_" or called.value.id not in schedules or not hasattr(tvm.s_tir.Schedule, name):
@@ -252,9 +255,15 @@ def scheduled(mod, trace):
         named = {str(item.arg): value(item.value, known) for item in node.keywords}
         return getattr(sch, name)(*many(node.args, known), **named)
 
+    def is_register(called):
+        return ast.unparse(called).endswith("TensorIntrin.register")
+
     def lines(body):
         for line in body:
-            if isinstance(line, ast.FunctionDef):
+            if isinstance(line, ast.FunctionDef) and line.decorator_list:
+                # One of the two functions of an intrinsic.
+                names[line.name] = tvm.script.from_source(ast.unparse(line))
+            elif isinstance(line, ast.FunctionDef):
                 yield from lines(line.body)
             elif isinstance(line, (ast.Assign, ast.Expr)):
                 yield line
@@ -267,7 +276,8 @@ def scheduled(mod, trace):
         elif isinstance(line, ast.Assign):
             put(line.targets[0], value(line.value))
         elif called and called != "print" and not called.endswith(".show"):
-            schedules.add(called.split(".")[0])
+            if not is_register(line.value.func):
+                schedules.add(called.split(".")[0])
             call(line.value)
     return sch.mod
 `;
