@@ -34,12 +34,14 @@ impl Severity {
 }
 
 /// A repair of a text, as edits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fix {
     /// An imperative that describes the edits.
     pub title: String,
     /// Spans with their new texts, in order and disjoint.
     pub edits: Vec<(Span, String)>,
+    /// Names whose values only the author knows, with likely ones. The edits have them as `name=value`.
+    pub asks: Vec<(String, String)>,
 }
 
 /// One finding about a program.
@@ -55,14 +57,14 @@ pub struct Diagnostic {
     pub span: Option<Span>,
     /// Further sentences: the reason, or advice.
     pub notes: Vec<String>,
-    /// Edits that repair it, where they are known.
-    pub fix: Option<Fix>,
+    /// Repairs of which each alone is enough, where they are known.
+    pub fixes: Vec<Fix>,
 }
 
 impl Diagnostic {
     /// Makes an error at a span.
     pub fn error(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
-        Diagnostic { severity: Severity::Error, code, message: message.into(), span: span.into(), notes: Vec::new(), fix: None }
+        Diagnostic { severity: Severity::Error, code, message: message.into(), span: span.into(), notes: Vec::new(), fixes: Vec::new() }
     }
 
     /// Makes a warning at a span.
@@ -90,7 +92,17 @@ impl Diagnostic {
     /// Adds a repair that can be applied at once.
     #[must_use]
     pub fn with_fix(mut self, title: impl Into<String>, edits: Vec<(Span, String)>) -> Diagnostic {
-        self.fix = Some(Fix { title: title.into(), edits });
+        self.fixes.push(Fix { title: title.into(), edits, asks: Vec::new() });
+        self
+    }
+
+    /// Adds a repair that writes down values of names: a line `define: name=value` for each, as the options of a text
+    /// are written.
+    #[must_use]
+    pub fn asking(mut self, asks: Vec<(String, String)>, comment: &str) -> Diagnostic {
+        let lines = asks.iter().map(|(name, value)| format!("{comment} define: {name}={value}\n")).collect();
+        let title = if asks.len() == 1 { "Give it a value" } else { "Give them values" };
+        self.fixes.push(Fix { title: title.to_owned(), edits: vec![(Span { start: 0, end: 0 }, lines)], asks });
         self
     }
 

@@ -1,7 +1,7 @@
 //! Answers to the page: plain views of the engine's types, named as in `www/engine/protocol.ts`.
 
 use super::request::DocumentView;
-use crate::diag::{Diagnostic, LineIndex, Span};
+use crate::diag::{Diagnostic, Fix, LineIndex, Span};
 use crate::diff::Diff;
 use crate::ir::Dialect;
 use crate::pass::instrument::InstrumentSpec;
@@ -23,8 +23,8 @@ pub(super) struct ProblemView {
     line: Option<usize>,
     column: Option<usize>,
     notes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fix: Option<FixView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixes: Vec<FixView>,
 }
 
 /// Edits that put a text right: places with what stands there afterwards.
@@ -32,6 +32,7 @@ pub(super) struct ProblemView {
 struct FixView {
     title: String,
     edits: Vec<(u32, u32, String)>,
+    asks: Vec<(String, String)>,
 }
 
 /// Converts findings about one text.
@@ -56,12 +57,14 @@ impl<'t> Problems<'t> {
             line: place.map(|(line, _)| line),
             column: place.map(|(_, column)| column),
             notes: found.notes.clone(),
-            fix: found.fix.as_ref().map(|fix| {
-                let place = |at| self.index.utf16(self.text, at);
-                let edit = |(span, text): &(Span, String)| (place(span.start), place(span.end), text.clone());
-                FixView { title: fix.title.clone(), edits: fix.edits.iter().map(edit).collect() }
-            }),
+            fixes: found.fixes.iter().map(|fix| self.fix(fix)).collect(),
         }
+    }
+
+    fn fix(&self, fix: &Fix) -> FixView {
+        let place = |at| self.index.utf16(self.text, at);
+        let edit = |(span, text): &(Span, String)| (place(span.start), place(span.end), text.clone());
+        FixView { title: fix.title.clone(), edits: fix.edits.iter().map(edit).collect(), asks: fix.asks.clone() }
     }
 
     pub(super) fn all(&self, found: &[Diagnostic]) -> Vec<ProblemView> {
@@ -141,6 +144,18 @@ fn log(entry: &LogEntry) -> LogView {
     LogView { kind: entry.kind.word(), text: entry.text.clone(), step: entry.step }
 }
 
+/// Offers to write a program as TVM prints it today, when its text has older spellings or other things beside it.
+fn today(session: &Session, problems: &Problems<'_>) -> Option<ProblemView> {
+    let other = |d: &Diagnostic| d.code.starts_with("front-") || matches!(d.code, "tir-old" | "relax-old" | "relay-older");
+    if !session.is_ok() || !session.problems().iter().any(other) {
+        return None;
+    }
+    let text = session.text(0, print::Numbering::default())?;
+    let whole = Span { start: 0, end: session.source().len() as u32 };
+    let help = Diagnostic::help("front-today", "this can be written as TVM prints it today, without what stands beside it", None);
+    Some(problems.view(&help.with_fix("Write it as today", vec![(whole, text)])))
+}
+
 /// The answer to a run: steps only when it could be run.
 pub(super) fn run(session: &Session, source: &str, millis: f64) -> RunView {
     let problems = Problems::new(source);
@@ -148,7 +163,7 @@ pub(super) fn run(session: &Session, source: &str, millis: f64) -> RunView {
     let trace = if session.is_ok() { session.trace() } else { &nothing };
     RunView {
         dialect: session.dialect().word(),
-        problems: problems.all(session.problems()),
+        problems: problems.all(session.problems()).into_iter().chain(today(session, &problems)).collect(),
         ok: session.is_ok(),
         steps: trace.steps.iter().map(|s| step(session, s, &problems)).collect(),
         versions: trace.versions.len(),

@@ -264,6 +264,9 @@ export function createEditor(options: EditorOptions): Editor {
   };
 }
 
+/** So many repairs stand in the box at a problem; the list below has all. */
+const MOST_ACTIONS = 3;
+
 /** Problems as the editor draws them, by their places in a text of so many characters. */
 function diagnosticsOf(problems: readonly Problem[], length: number): Diagnostic[] {
   const diagnostics = problems.flatMap((problem): Diagnostic[] => {
@@ -277,7 +280,7 @@ function diagnosticsOf(problems: readonly Problem[], length: number): Diagnostic
         to: to > from ? to : Math.min(from + 1, length),
         severity: severity(problem),
         message: [problem.message, ...problem.notes].join("\n"),
-        actions: problem.fix ? [actionOf(problem.fix)] : [],
+        actions: (problem.fixes ?? []).slice(0, MOST_ACTIONS).map(actionOf),
       },
     ];
   });

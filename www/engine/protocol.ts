@@ -50,14 +50,16 @@ export interface Problem {
   line: number | null;
   column: number | null;
   notes: string[];
-  /** Edits that put it right, where they are known. */
-  fix?: Fix;
+  /** Edits that put it right, where they are known: each alone is enough. */
+  fixes?: Fix[];
 }
 
 /** Edits that correct a text: ranges with their replacements, in order. */
 export interface Fix {
   title: string;
   edits: [from: number, to: number, text: string][];
+  /** Names whose values only the author knows, with likely ones; the edits have them as `name=value`. */
+  asks: [name: string, value: string][];
 }
 
 export type Outcome = "changed" | "unchanged" | "skipped" | "failed" | "not-reached";

@@ -12,17 +12,16 @@ import {
   Show,
   Suspense,
 } from "solid-js";
-import { Dynamic } from "solid-js/web";
 import { relayLanguage } from "../editor/colours";
 import { createEditor, type Editor } from "../editor/editor";
 import type { OpDoc, Problem } from "../engine/protocol";
-import { fixOf } from "../state/fixes";
 import { passProblems } from "../state/instruments";
 import { type Editor as EditorName, scriptProblems } from "../state/model";
 import { onceEach } from "../state/problems";
 import { useApp } from "./context";
 import { late } from "./late";
 import { Part } from "./Part";
+import { Problems } from "./Problems";
 import { Room } from "./Room";
 import type { Target } from "./ScriptPane";
 
@@ -129,18 +128,6 @@ export function ProgramPane(props: { narrow: boolean }) {
     ]),
   );
 
-  /** Returns the replacement for the wrong name, if there is a likely one. */
-  const fix = (problem: Problem, script: boolean) => {
-    const { document } = state();
-    return fixOf(problem, script ? document.script : document.source);
-  };
-  const mend = (problem: Problem, script: boolean) => {
-    const found = fix(problem, script);
-    if (!found) return;
-    if (script) app.dispatch({ type: "script", script: found.text });
-    else app.dispatch({ type: "edit", source: found.text });
-  };
-
   const jump = (problem: Problem, script: boolean) => {
     if (problem.from === null) return;
     const place = { from: problem.from, to: problem.to ?? problem.from };
@@ -234,57 +221,7 @@ export function ProgramPane(props: { narrow: boolean }) {
           </button>
         </p>
       </Show>
-      <section class="problems" aria-label="Problems" classList={{ none: all().length === 0 }}>
-        <h2>
-          Problems
-          <Show when={all().length > 0}>
-            <span class="count">{all().length}</span>
-          </Show>
-        </h2>
-        <ul aria-label="Problems">
-          <For each={all()}>
-            {({ problem, script, tag }) => (
-              <li>
-                <Dynamic
-                  component={problem.from === null ? "div" : "button"}
-                  type={problem.from === null ? undefined : "button"}
-                  class="problem"
-                  onClick={() => jump(problem, script)}
-                >
-                  <span class={`mark ${problem.severity}`} aria-hidden="true">
-                    {problem.severity === "error"
-                      ? "✕"
-                      : problem.severity === "warning"
-                        ? "⚠"
-                        : "i"}
-                  </span>
-                  <span class="place">
-                    {problem.line === null ? "" : `${problem.line}:${problem.column}`}
-                  </span>
-                  <span>
-                    <span class="sr">{problem.severity}: </span>
-                    <Show when={tag}>
-                      <span class="tag">{tag}</span>{" "}
-                    </Show>
-                    {problem.message}
-                    <For each={problem.notes}>{(note) => <span class="note">{note}</span>}</For>
-                  </span>
-                </Dynamic>
-                <Show when={fix(problem, script)}>
-                  {(found) => (
-                    <button type="button" class="fix" onClick={() => mend(problem, script)}>
-                      Change to <code>{found().word}</code>
-                    </button>
-                  )}
-                </Show>
-              </li>
-            )}
-          </For>
-        </ul>
-        <Show when={all().length === 0}>
-          <p class="quiet">{state().answers > 0 ? "No problems." : "Not looked at yet."}</p>
-        </Show>
-      </section>
+      <Problems all={all()} onJump={jump} />
     </>
   );
 }

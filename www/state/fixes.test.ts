@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Problem } from "../engine/protocol";
-import { fixOf } from "./fixes";
+import { edited, fixOf } from "./fixes";
 
 const problem = (
   message: string,
@@ -41,4 +41,26 @@ it("without a place or a name nothing is offered", () => {
   expect(fixOf(problem("did you mean `a`?", null, null), "b")).toBeNull();
   expect(fixOf(problem("wrong", 0, 1), "b")).toBeNull();
   expect(fixOf(problem("did you mean `a`?", 0, 3), "b c")).toBeNull();
+});
+
+it("a repair writes the values that were typed in the place of the likely ones", () => {
+  const fix = {
+    title: "Give them values",
+    edits: [[0, 0, "# define: n=128\n# define: dtype=float32\n"]] as [number, number, string][],
+    asks: [
+      ["n", "128"],
+      ["dtype", "float32"],
+    ] as [string, string][],
+  };
+  expect(edited("x\n", fix, ["8 *\n 2", "$&"])).toBe("# define: n=8 * 2\n# define: dtype=$&\nx\n");
+  expect(edited("x\n", fix, [])).toBe("# define: n=128\n# define: dtype=float32\nx\n");
+});
+
+it("a repair makes its edits in order, and none in a text that is shorter by now", () => {
+  const edits: [number, number, string][] = [
+    [0, 1, "A"],
+    [2, 3, "C"],
+  ];
+  expect(edited("abcd", { title: "", edits, asks: [] }, [])).toBe("AbCd");
+  expect(edited("ab", { title: "", edits, asks: [] }, [])).toBe("ab");
 });

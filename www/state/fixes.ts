@@ -1,7 +1,25 @@
-/** Suggests the names that were perhaps meant; a click then mends the problem. Pure. */
-import type { Problem } from "../engine/protocol";
+/** Repairs of problems: those that the engine knows, and names that were perhaps meant. Pure. */
+import type { Fix, Problem } from "../engine/protocol";
 
-export interface Fix {
+/** Returns a text after a repair. `values` stand in the place of the likely values of the names that it asks for. */
+export function edited(text: string, fix: Fix, values: readonly string[]): string {
+  const fill = (insert: string) =>
+    fix.asks.reduce((line, [name, likely], at) => {
+      const value = (values[at] ?? likely).replaceAll(/\s+/g, " ").trim();
+      return line.replace(`${name}=${likely}\n`, () => `${name}=${value}\n`);
+    }, insert);
+  let [end, done] = [0, ""];
+  for (const [from, to, insert] of fix.edits) {
+    // The text was edited since.
+    if (to > text.length) return text;
+    done += text.slice(end, from) + fill(insert);
+    end = to;
+  }
+  return done + text.slice(end);
+}
+
+/** A name that was perhaps meant. */
+export interface Meant {
   /** The replacement for the wrong name. */
   word: string;
   from: number;
@@ -13,8 +31,8 @@ export interface Fix {
 const MEANT = /did you mean [`'"‘“]([^`'"’”]+)[`'"’”]/i;
 const QUOTED = /[`'"‘“]([^`'"’”\s]+)[`'"’”]/g;
 
-/** Returns the fix of a problem of a text; null where none is offered, or its place is not plain. */
-export function fixOf(problem: Problem, text: string): Fix | null {
+/** Returns the name that was meant in a text; null where none is offered, or its place is not plain. */
+export function fixOf(problem: Problem, text: string): Meant | null {
   const { from, to, message, notes } = problem;
   const word = [message, ...notes].map((line) => MEANT.exec(line)?.[1]).find(Boolean);
   if (!word || from === null || to === null) return null;

@@ -55,13 +55,12 @@ fn valueless(found: &[Diagnostic], text: &str) -> Option<Diagnostic> {
         }
     }
     let first = *names.first()?;
-    let value = |name: &str| if name.contains("type") { "float32" } else { "128" };
     let message = format!("`{}` comes from around the program, and the text does not say what it is", names.join("`, `"));
     let place = found.iter().find(|found| found.is_error()).and_then(|error| error.span);
-    let lines: String = names.iter().map(|name| format!("// define: {name}={}\n", value(name))).collect();
     let cause = Diagnostic::error("front-define", message, place);
-    let cause = cause.with_note(format!("give it a value: --define {first}={}", value(first)));
-    Some(cause.with_fix("Give it a value", vec![(Span { start: 0, end: 0 }, lines)]))
+    let cause = cause.with_note(format!("give it a value: --define {first}={}", likely(first)));
+    let places: Vec<(u32, &str)> = names.iter().map(|name| (0, *name)).collect();
+    Some(cause.asking(asked(&places), "//"))
 }
 
 /// The name of an error about one that means nothing.
@@ -168,8 +167,10 @@ fn unknown_names(errors: &[Diagnostic], text: &str) -> Option<Diagnostic> {
     let (_, first) = *places.first()?;
     if errors.len() == 1 && places.len() == 1 {
         let mut only = error.clone();
-        only.notes.push(format!("if it comes from around the program, give it a value: --define {first}=128"));
-        return Some(only);
+        only.notes.push(format!("if it comes from around the program, give it a value: --define {first}={}", likely(first)));
+        // Of a name that is misspelled nobody knows a value.
+        let meant = only.notes.iter().any(|note| note.starts_with("did you mean"));
+        return Some(if meant { only } else { only.asking(asked(&places), "#") });
     }
     let listed = |names: &[(u32, &str)]| names.iter().map(|(_, name)| format!("`{name}`")).collect::<Vec<String>>().join(", ");
     let message = match places.len() {
@@ -182,12 +183,6 @@ fn unknown_names(errors: &[Diagnostic], text: &str) -> Option<Diagnostic> {
     if places.len() > 1 {
         cause.notes.push(format!("first used: {}", places.iter().map(used).collect::<Vec<String>>().join(", ")));
     }
-    let value = |name: &str| match name {
-        _ if name.contains("type") => "float32",
-        _ if name.contains("shape") => "(128, 128)",
-        _ if name.contains("scope") => "global",
-        _ => "128",
-    };
     let called = |(at, name): &(u32, &str)| text[*at as usize + name.len()..].starts_with('(');
     if let Some((_, function)) = places.iter().find(|place| called(place)) {
         cause.notes.push(format!(
@@ -197,17 +192,29 @@ fn unknown_names(errors: &[Diagnostic], text: &str) -> Option<Diagnostic> {
         places.retain(|place| !called(place));
     }
     let Some((_, first)) = places.first().copied() else { return Some(cause) };
-    let quote = if matches!(value(first), "float32" | "global") { "\"" } else { "" };
-    let given = value(first);
+    let given = likely(first);
+    let quote = if matches!(given, "float32" | "global") { "\"" } else { "" };
     let help = format!("write `{first} = {quote}{given}{quote}` above the program, or give it a value: --define {first}={given}");
     cause.notes.push(help);
-    let lines: String = places.iter().map(|(_, name)| format!("# define: {name}={}\n", value(name))).collect();
-    let title = if places.len() == 1 { "Give it a value" } else { "Give them values" };
-    cause = cause.with_fix(title, vec![(Span { start: 0, end: 0 }, lines)]);
+    cause = cause.asking(asked(&places), "#");
     for near in error.notes.iter().filter(|note| first.len() > 2 && note.starts_with("did you mean")) {
         cause.notes.push(near.clone());
     }
     Some(cause)
+}
+
+/// A value that a name from around a program may have, by the way such names are chosen.
+fn likely(name: &str) -> &'static str {
+    match name {
+        _ if name.contains("type") => "float32",
+        _ if name.contains("shape") => "(128, 128)",
+        _ if name.contains("scope") => "global",
+        _ => "128",
+    }
+}
+
+fn asked(places: &[(u32, &str)]) -> Vec<(String, String)> {
+    places.iter().map(|(_, name)| ((*name).to_owned(), likely(name).to_owned())).collect()
 }
 
 /// The name that is used first.

@@ -138,7 +138,7 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
         notes.extend(more);
     }
     let first_line = program.text.lines().next().map_or(0, str::len);
-    notes.extend(several(&choices, program.place(Span::new(0, first_line))));
+    notes.extend(several(&choices, source, script, program.place(Span::new(0, first_line))));
     if let Some((_, mark)) = plain {
         store.disown(mark);
     }
@@ -163,7 +163,7 @@ fn refused(error: Diagnostic) -> Parsed {
 fn place(mut found: Diagnostic, text: &Text) -> Diagnostic {
     found.span = found.span.map(|span| text.place(span));
     // Edits at the beginning of the text are about all of it; others only where it stands as it was pasted.
-    if let Some(fix) = &mut found.fix {
+    for fix in &mut found.fixes {
         fix.edits.iter_mut().filter(|(span, _)| span.end > 0).for_each(|(span, _)| *span = text.place(*span));
     }
     found
@@ -187,16 +187,36 @@ fn causes(found: Vec<Diagnostic>, text: &str, script: bool) -> Vec<Diagnostic> {
 }
 
 /// Says which of several programs is read, at the place where it begins.
-fn several(choices: &[Choice], at: Span) -> Option<Diagnostic> {
+fn several(choices: &[Choice], source: &str, script: bool, at: Span) -> Option<Diagnostic> {
     let chosen = choices.iter().find(|choice| choice.chosen)?;
-    let names: Vec<String> = choices.iter().filter(|choice| !choice.chosen).map(|choice| format!("`{}`", choice.name)).collect();
-    if names.is_empty() {
+    let others: Vec<&str> = choices.iter().filter(|choice| !choice.chosen).map(|choice| choice.name.as_str()).collect();
+    if others.is_empty() {
         return None;
     }
     let message = format!("the text has several programs, and `{}` is read", chosen.name);
-    Some(
-        Diagnostic::note("front-several", message, Some(at)).with_note(format!("--pick takes another one: {}", names.join(", "))),
-    )
+    let note = Diagnostic::note("front-several", message, Some(at));
+    let note = note.with_note(format!("--pick takes another one: `{}`", others.join("`, `")));
+    let place = picked(source);
+    Some(others.into_iter().fold(note, |note, name| {
+        let line = format!("{} pick: {name}\n", if script { "#" } else { "//" });
+        note.with_fix(format!("Read {name}"), vec![(place, line)])
+    }))
+}
+
+/// The line of a text that says which of its programs is read, or the place for it.
+fn picked(source: &str) -> Span {
+    let mut start = 0;
+    for line in source.split_inclusive('\n') {
+        let end = start + line.len();
+        if line.starts_with("# pick:") || line.starts_with("// pick:") {
+            return Span::new(start, end);
+        }
+        if !line.trim().is_empty() && !line.starts_with("# ") && !line.starts_with("// ") {
+            break;
+        }
+        start = end;
+    }
+    Span::new(0, 0)
 }
 
 /// The last program that stands in a string of several lines.

@@ -106,6 +106,35 @@ fn a_name_without_a_value_asks_for_it_and_takes_it() {
     let defines = vec![("n".to_owned(), "8".to_owned()), ("dtype".to_owned(), "float16".to_owned())];
     let given = parse_with(&mut Store::new(), ADD, &Options { pick: None, defines });
     assert!(!given.has_errors(), "{:?}", given.diagnostics);
+    let fixed = |fix: &crate::diag::Fix| read(&format!("{}{ADD}", fix.edits[0].1));
+    assert_eq!(error.fixes[0].asks, [("n".to_owned(), "128".to_owned()), ("dtype".to_owned(), "float32".to_owned())]);
+    assert!(!fixed(&error.fixes[0]).has_errors(), "{:?}", error.fixes);
+}
+
+#[test]
+fn the_only_unknown_name_asks_for_a_value_unless_another_was_meant() {
+    let text = |size: &str| format!("@R.function\ndef f(x: R.Tensor(({size}, 4), \"float32\")):\n    return x\n");
+    assert_eq!(refused(&text("size")).fixes[0].asks, [("size".to_owned(), "128".to_owned())]);
+    let text = "@R.function\ndef f(value: R.Tensor((4,), \"float32\")):\n    y = R.add(value, valeu)\n    return y\n";
+    assert!(refused(text).fixes.is_empty());
+}
+
+#[test]
+fn another_program_of_a_text_is_read_by_a_line_at_its_top() {
+    let part = |name: &str, op: &str| {
+        format!("@I.ir_module\nclass {name}:\n    @R.function\n    def main(x: R.Tensor((4,), \"float32\")):\n        return R.{op}(x)\n\n")
+    };
+    let mut text = format!("# A test.\n{}{}{}", part("Before", "abs"), part("Middle", "exp"), part("After", "sin"));
+    for (read_now, others) in [("After", ["Middle", "Before"]), ("Before", ["After", "Middle"]), ("Middle", ["After", "Before"])] {
+        let found = read(&text);
+        let note = found.diagnostics.iter().find(|d| d.code == "front-several").expect("three programs");
+        assert!(note.message.contains(&format!("`{read_now}` is read")), "{}", note.message);
+        let titles: Vec<&str> = note.fixes.iter().map(|fix| fix.title.as_str()).collect();
+        assert_eq!(titles, others.map(|name| format!("Read {name}")));
+        let (place, line) = &note.fixes[1].edits[0];
+        text.replace_range(place.start as usize..place.end as usize, line);
+    }
+    assert_eq!(text.matches("pick:").count(), 1);
 }
 
 #[test]

@@ -137,8 +137,8 @@ impl<'s> Reader<'_, 's, '_> {
     pub(super) fn old_buffer_args(&mut self, items: List<Id<Node>>, at: Id<Node>) -> Vec<Arg> {
         const OLD: &str = "`T.Buffer[(n,), \"float32\"]` is the spelling of TVM 0.10; today `T.Buffer((n,), \"float32\")`";
         self.old(OLD, at);
-        if let Some(note) = self.diagnostics.last_mut().filter(|note| note.message == OLD && note.fix.is_none()) {
-            note.fix = Some(Fix { title: "Write it as today".to_owned(), edits: parenthesised(self.tree) });
+        if let Some(note) = self.diagnostics.last_mut().filter(|note| note.message == OLD && note.fixes.is_empty()) {
+            note.fixes.push(Fix { title: "Write it as today".to_owned(), edits: parenthesised(self.tree), asks: Vec::new() });
         }
         let items = self.tree.items(items).to_vec();
         let pair = match items[..] {
