@@ -22,7 +22,8 @@ impl Machine<'_> {
         if let (true, [value]) = (TRANSPARENT.contains(&info.name), args.as_slice()) {
             return Ok(value.clone());
         }
-        if info.name == "memory.kill" {
+        // What is allocated has no value before a kernel writes to it.
+        if matches!(info.name, "memory.kill" | "memory.alloc_storage" | "memory.alloc_tensor") {
             return Ok(Value::unit());
         }
         let Some(kernel) = info.kernel else {

@@ -3,7 +3,7 @@
 use super::value::{Closure, Fields, RefCell, Slot, Value};
 use super::{EvalFailure, EvalOptions, Watched};
 use crate::ir::walk::{free_vars, post_order, use_counts};
-use crate::ir::{Expr, ExprId, IdMap, Module, Pattern, PatternId, Store, VarId};
+use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Pattern, PatternId, Store, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -59,8 +59,22 @@ enum Frame {
     WriteTo(ExprId),
     /// A write of it to the cell.
     Write(Value),
+    /// A call that writes it to its outputs.
+    Outputs(ExprId),
     /// The caller of the function, which is done.
     Restore(Box<Activation>),
+}
+
+/// Returns the values in a tuple of tuples, or the value itself.
+fn flat(value: Value) -> Vec<Value> {
+    let (mut found, mut left) = (Vec::new(), vec![value]);
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Tuple(fields) => left.extend(fields.items().iter().rev().cloned()),
+            other => found.push(other),
+        }
+    }
+    found
 }
 
 enum Next {
@@ -310,6 +324,18 @@ impl<'a> Machine<'a> {
                 }
                 Next::Give(Value::unit())
             }
+            Frame::Outputs(id) => {
+                let outputs = self.store.call(id).map(|call| self.store.expr(self.store.item(call.args, 2)));
+                let values = flat(value);
+                if let Some(Expr::Tuple(fields)) = outputs {
+                    for (field, value) in self.store.items(fields).zip(values) {
+                        if let Expr::Var(var) = self.store.expr(field) {
+                            self.now.vars.insert(var, value);
+                        }
+                    }
+                }
+                Next::Give(Value::unit())
+            }
             Frame::Restore(caller) => {
                 self.now = *caller;
                 Next::Give(value)
@@ -322,13 +348,30 @@ impl<'a> Machine<'a> {
     fn callee(&mut self, id: ExprId, args: Vec<Value>) -> Step {
         let Expr::Call { callee, .. } = self.store.expr(id) else { unreachable!("only calls have arguments") };
         match self.store.expr(callee) {
-            Expr::Op(op) => self.call_op(id, op, args).map(Next::Give),
+            Expr::Op(op) => self.apply_op(id, op, args),
             Expr::Ctor(ctor) => Ok(Next::Give(Value::Ctor(ctor, Rc::new(args.into())))),
             _ => {
                 self.frames.push(Frame::Callee(id, args));
                 Ok(Next::Eval(callee))
             }
         }
+    }
+
+    /// Calls an operator, or the function that one calls.
+    fn apply_op(&mut self, id: ExprId, op: OpId, args: Vec<Value>) -> Step {
+        let outputs = match (crate::ops::info(op).name, args.len()) {
+            ("call_lowered", 2) => false,
+            ("vm.invoke_tvm_op", 3) => true,
+            _ => return self.call_op(id, op, args).map(Next::Give),
+        };
+        let mut args = args.into_iter();
+        let (Some(function), Some(Value::Tuple(inputs))) = (args.next(), args.next()) else {
+            return Err(self.fail(id, "a function and a tuple of inputs were expected"));
+        };
+        if outputs {
+            self.frames.push(Frame::Outputs(id));
+        }
+        self.call(id, function, inputs.items().to_vec())
     }
 
     fn call(&mut self, id: ExprId, callee: Value, args: Vec<Value>) -> Step {

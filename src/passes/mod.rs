@@ -72,6 +72,8 @@ pub static ALL: &[&PassSpec] = &[
     &relay::fake_quantization_to_integer::SPEC,
     &relay::annotate_spans::SPEC,
     &relay::annotate_target::SPEC,
+    &relay::manifest_alloc::SPEC,
+    &relay::memory_plan::SPEC,
     &relay::manifest_lifetimes::SPEC,
     &relay::merge_composite::SPEC,
     &relay::merge_compiler_regions::SPEC,

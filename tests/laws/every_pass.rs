@@ -77,6 +77,8 @@ const RUNS: &[(&str, Keeps)] = &[
     ("AnnotateSpans()", Any),
     ("AnnotateTarget([\"default\"])", Any),
     ("ToANormalForm(), InferType(), ManifestLifetimes()", Any),
+    ("PlanDevices(), SimplifyInference(), FuseOps(), ToANormalForm(), InferType(), ManifestAlloc()", Smooth),
+    ("MemoryPlan()", Any),
     ("MergeCompilerRegions(), PartitionGraph()", Any),
     ("CapturePostDfsIndexInSpans()", Any),
     ("ToANormalForm(), InferType(), LambdaLift()", Any),
@@ -124,6 +126,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("ManifestLifetimes", "Do not have a default for bindings and references inside of a value"),
     ("ManifestLifetimes", "all Let exprs should be mapped in the CFG"),
     ("PartialEvaluate", "has unsupported feature: [fGraph, ]"),
+    ("PlanDevices", "have the same device"),
     // Data types must not hold functions.
     ("ToCPS", "unable to show the following types match"),
     // Annotations of functions, and branches, keep the types that they had.

@@ -53,7 +53,7 @@ struct Reshapes {
 }
 
 /// True if a call is lowered and marked as one that only reshapes (TVM's `IsReshapeOnly`).
-fn is_reshape(store: &Store, id: ExprId) -> bool {
+pub(super) fn is_reshape(store: &Store, id: ExprId) -> bool {
     if !is_call(store, id, "call_lowered") {
         return false;
     }

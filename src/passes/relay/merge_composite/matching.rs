@@ -4,6 +4,7 @@ use super::super::support::pattern::{Finder, Sites};
 use super::super::support::with_dict_attrs;
 use super::notation::{Form, Pat, Patterns};
 use crate::ir::rewrite::{ExprMutator, Rewriting};
+use crate::ir::sort::sort_by;
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Expr, ExprId, Function, IdMap, List, Store, VarId};
 use crate::ops::{self, build::op_name};
@@ -133,7 +134,7 @@ pub(super) fn partition(store: &mut Store, root: ExprId, patterns: &Patterns, pa
 /// Returns what the leaves of the pattern matched, in the order of the pattern, constants of `is_constant` left out.
 fn inputs(store: &Store, patterns: &Patterns, trail: &Trail) -> Vec<ExprId> {
     let mut found: Vec<(Pat, ExprId)> = trail.found.clone();
-    found.sort_by_key(|(pattern, _)| *pattern);
+    sort_by(&mut found, |a, b| a.0.cmp(&b.0));
     let mut inputs = Vec::new();
     for (pattern, id) in found {
         let leaf = matches!(patterns.0[pattern], Form::Any | Form::Var(_));

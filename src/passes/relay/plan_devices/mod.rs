@@ -17,7 +17,7 @@ mod domains;
 use super::support::devices::{on_device, place_of};
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting, rewrite};
-use crate::ir::{Expr, ExprId, Function, Module, Store};
+use crate::ir::{Expr, ExprId, Function, Id, Module, Object, Store};
 use crate::ops::build::arg;
 use crate::pass::manager::optimisable;
 use crate::pass::spec::{Inner, Part};
@@ -115,6 +115,16 @@ fn devices(cx: &mut PassCx<'_>, arguments: &Args) -> Result<Devices, PassError> 
     };
     Devices::new(cx.store, arguments.get("config"), fallback)
         .map_err(|message| vec![Diagnostic::error("pass-argument", format!("PlanDevices: {message}"), None)])
+}
+
+/// Returns the device of the host for a target: that of the program if one of these is it.
+pub(super) fn host_device(store: &mut Store, config: &Literal, known: &[Id<Object>]) -> Result<Id<Object>, String> {
+    let mut devices = Devices::new(store, config, None)?;
+    for device in known {
+        devices.read(store, *device)?;
+    }
+    let host = devices.host;
+    Ok(devices.object(store, host))
 }
 
 fn failed(message: String) -> PassError {

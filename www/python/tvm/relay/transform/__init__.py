@@ -153,6 +153,12 @@ def Defunctionalization(func, mod):
     return made[name]
 
 
+def ManifestAlloc(cpu_virtual_device=None):
+    """Allocates the memory of the results of kernels; shapes and sizes are on the device of the host."""
+    target = getattr(cpu_virtual_device, "target", None)
+    return _built_in("ManifestAlloc", **({} if target is None else {"cpu_virtual_device": str(target)}))
+
+
 def _built_in(name, **given):
     from ...ir.transform import BuiltInPass
 
