@@ -64,7 +64,14 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// Makes an error at a span.
     pub fn error(code: &'static str, message: impl Into<String>, span: impl Into<Option<Span>>) -> Diagnostic {
-        Diagnostic { severity: Severity::Error, code, message: message.into(), span: span.into(), notes: Vec::new(), fixes: Vec::new() }
+        Diagnostic {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            span: span.into(),
+            notes: Vec::new(),
+            fixes: Vec::new(),
+        }
     }
 
     /// Makes a warning at a span.

@@ -122,10 +122,13 @@ fn the_only_unknown_name_asks_for_a_value_unless_another_was_meant() {
 #[test]
 fn another_program_of_a_text_is_read_by_a_line_at_its_top() {
     let part = |name: &str, op: &str| {
-        format!("@I.ir_module\nclass {name}:\n    @R.function\n    def main(x: R.Tensor((4,), \"float32\")):\n        return R.{op}(x)\n\n")
+        format!(
+            "@I.ir_module\nclass {name}:\n    @R.function\n    def main(x: R.Tensor((4,), \"float32\")):\n        return R.{op}(x)\n\n"
+        )
     };
     let mut text = format!("# A test.\n{}{}{}", part("Before", "abs"), part("Middle", "exp"), part("After", "sin"));
-    for (read_now, others) in [("After", ["Middle", "Before"]), ("Before", ["After", "Middle"]), ("Middle", ["After", "Before"])] {
+    for (read_now, others) in [("After", ["Middle", "Before"]), ("Before", ["After", "Middle"]), ("Middle", ["After", "Before"])]
+    {
         let found = read(&text);
         let note = found.diagnostics.iter().find(|d| d.code == "front-several").expect("three programs");
         assert!(note.message.contains(&format!("`{read_now}` is read")), "{}", note.message);
