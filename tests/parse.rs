@@ -226,3 +226,34 @@ fn text_that_is_no_program_at_all_is_refused() {
         survive(&text);
     }
 }
+
+/// `tests/saved/record.py` made both files with TVM 0.27.
+#[test]
+fn a_program_that_tvm_saved_as_json_is_the_one_that_it_prints() {
+    let mut store = Store::new();
+    let parsed = parse(&mut store, include_str!("saved/everything.json"));
+    let said: Vec<&str> = parsed.diagnostics.iter().map(|d| d.code).collect();
+    assert_eq!(said, ["front-saved"]);
+    let text = passlab::print::module(&store, &parsed.program.module, &passlab::print::PrintOptions::default());
+    let class = |text: &str| text[text.find("@I.ir_module").expect("a module")..].trim_end().to_owned();
+    assert_eq!(class(&text), class(include_str!("saved/everything.expected")));
+    assert!(text.contains("metadata[\"ir.GenericConst\"][0]"), "the constant has its values");
+}
+
+#[test]
+fn saved_json_that_cannot_be_read_says_why() {
+    for (text, wanted) in [
+        (r#"{"root_index": 0, "nodes": [{"type": "te.Tensor"}]}"#, "objects of type `te.Tensor` are not read here"),
+        (r#"{"root_index": 5, "nodes": []}"#, "the graph has no root"),
+        (
+            r#"{"root_index": 0, "nodes": [{"type": "ir.IRModule", "data": {"functions": 7}}]}"#,
+            "`functions` names no node before it",
+        ),
+        (r#"{"root": 1, "nodes": [{"type_key": ""}], "attrs": {"tvm_version": "0.19.0"}}"#, "JSON of TVM before 0.21"),
+        (r#"{"root_index": 0, "nodes": [{"type": "#, "this is no JSON"),
+    ] {
+        let parsed = read(text);
+        let [error] = &parsed.diagnostics[..] else { panic!("{text}: {:?}", parsed.diagnostics) };
+        assert!(error.code == "front-saved" && error.message.contains(wanted), "{text}: {}", error.message);
+    }
+}

@@ -1,17 +1,21 @@
 //! Objects as `tvm.ir.save_json` of TVM 0.27 writes them: a graph of nodes, of which each names those that it is made of,
-//! and stands behind them. Read are modules of tensor programs and maps of indices, as databases of schedules have them.
+//! and stands behind them. Read are modules, and maps of indices, which databases of schedules have.
+
+mod relax;
 
 use super::json::{self, Json};
 use crate::ir::{
-    AttrNode, AttrValue, Attrs, AttrsId, Block, Buffer, BufferLayout, DType, Double, Expr, ExprId, For, ForKind, Id, IterKind,
-    IterVar, Name, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Region, Stmt, StmtId, Store, Symbol, Type,
+    AttrNode, AttrValue, Attrs, AttrsId, Binding, BindingBlock, Block, Buffer, BufferLayout, DType, Dim, Double, Expr, ExprId,
+    For, ForKind, Id, IterKind, IterVar, Module, Name, Object, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Region, Stmt,
+    StmtId, Store, Symbol, Tensor, Type, TypeId, VarId,
 };
 use crate::tir::index_map::IndexMap;
+use rustc_hash::FxHashSet;
 
 /// The object that a graph is about.
 pub enum Root {
-    /// The tensor programs of a module, by their names.
-    Module(Vec<(String, ExprId)>),
+    /// A program. Its types are those that are saved, and were not checked.
+    Module(Module),
     /// A map of indices.
     IndexMap(IndexMap),
 }
@@ -41,6 +45,14 @@ enum Item {
     Block(Box<Block>),
     Stmt(StmtId),
     Func(ExprId),
+    Ty(TypeId),
+    Expr(ExprId),
+    RelaxVar(VarId),
+    Binding(Binding),
+    Bindings(Id<BindingBlock>),
+    Tensor(Id<Tensor>),
+    Attrs(AttrsId),
+    Object(Id<Object>),
     Root(Root),
     /// An object that is not read, which is wrong only where it is needed.
     Other(usize),
@@ -54,7 +66,8 @@ pub fn read(store: &mut Store, text: &str) -> Read<Root> {
     let nodes = json.get("nodes").and_then(Json::as_array).ok_or("the graph has no nodes")?;
     let root = json.get("root_index").and_then(Json::as_index).filter(|at| *at < nodes.len());
     let root = root.ok_or("the graph has no root")?;
-    let mut graph = Graph { store, nodes, items: Vec::with_capacity(nodes.len()), at: 0 };
+    let mut graph = Graph { store, nodes, items: Vec::with_capacity(nodes.len()), at: 0, bound: FxHashSet::default() };
+    graph.scalar_variables();
     for at in 0..=root {
         graph.at = at;
         let item = graph.item()?;
@@ -72,6 +85,8 @@ struct Graph<'a> {
     items: Vec<Item>,
     /// The node that is read.
     at: usize,
+    /// Nodes of variables that Relax binds.
+    bound: FxHashSet<usize>,
 }
 
 impl<'a> Graph<'a> {
@@ -94,6 +109,10 @@ impl<'a> Graph<'a> {
             Some(Json::Bool(known)) => Ok(i64::from(*known)),
             _ => self.wrong(&format!("`{key}` is missing")),
         }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.data().and_then(|data| data.get(key)).is_some()
     }
 
     fn place(&self, key: &str) -> Read<usize> {
@@ -124,6 +143,10 @@ impl<'a> Graph<'a> {
         let expr = match self.items[at] {
             Item::Prim(prim) => return Ok(prim),
             Item::Var(symbol) => PrimExpr::Var(symbol),
+            Item::RelaxVar(var) => match self.store.var_data(var).symbol {
+                Some(symbol) => PrimExpr::Var(symbol),
+                None => return self.strange(at),
+            },
             Item::Buffer(buffer) => PrimExpr::Buffer(buffer),
             _ => return self.strange(at),
         };
@@ -150,6 +173,15 @@ impl<'a> Graph<'a> {
     fn str(&self, key: &str) -> Read<Id<Name>> {
         let at = self.place(key)?;
         if let Item::Str(text) = self.items[at] { Ok(text) } else { self.strange(at) }
+    }
+
+    /// The text of a string, or of one as an expression.
+    fn text_of(&self, at: usize) -> Read<Id<Name>> {
+        match self.items[at] {
+            Item::Str(text) => Ok(text),
+            Item::Prim(prim) if let PrimExpr::Str(text) = *self.store.prim_of_id(prim) => Ok(text),
+            _ => self.strange(at),
+        }
     }
 
     fn dtype(&self, key: &str) -> Read<DType> {
@@ -185,7 +217,16 @@ impl<'a> Graph<'a> {
             Item::Int(value) => AttrValue::Int { value: *value, bits: 64 },
             Item::Float(value) => AttrValue::Float(Double(*value)),
             Item::Str(text) => AttrValue::Str(*text),
-            Item::Type(dtype) => AttrValue::DType(Some(*dtype)),
+            Item::Type(dtype) => AttrValue::DType((*dtype != DType::VOID).then_some(*dtype)),
+            Item::Object(object) => AttrValue::Object(*object),
+            Item::Root(Root::IndexMap(map)) => {
+                let map = map.clone();
+                let dim = |graph: &Self, prim| AttrValue::Dim(graph.store.dim_of_prim(prim));
+                let params = map.params.iter().map(|param| AttrValue::Dim(Dim::Symbol(*param))).collect();
+                let indices = map.indices.iter().map(|index| dim(self, *index)).collect();
+                let fields = [("initial_indices", AttrValue::Array(params)), ("final_indices", AttrValue::Array(indices))];
+                AttrValue::Object(self.object("IndexMap", fields))
+            }
             Item::List(items) => {
                 let items = items.clone();
                 AttrValue::Array(items.into_iter().map(|item| self.attr(item)).collect::<Read<_>>()?)
@@ -215,6 +256,9 @@ impl<'a> Graph<'a> {
     fn item(&mut self) -> Read<Item> {
         let kind = self.kind(self.at);
         if let Some(item) = self.value(kind)? {
+            return Ok(item);
+        }
+        if let Some(item) = self.high_level(kind)? {
             return Ok(item);
         }
         if let Some(prim) = self.scalar(kind)? {
@@ -247,6 +291,12 @@ impl<'a> Graph<'a> {
             }
             ("ir.Op", Some(Json::Str(name))) => Item::Op(self.store.name(name.split_once('.').map_or(name, |(_, name)| name))),
             ("ir.DictAttrs", _) => Item::Map(self.list("__dict__")?),
+            ("target.TargetKind", Some(Json::Str(name))) => Item::Str(self.store.name(name)),
+            ("DataType", Some(Json::Str(text))) => match DType::parse(text) {
+                Some(dtype) => Item::Type(dtype),
+                None if matches!(text.as_str(), "" | "void") => Item::Type(DType::VOID),
+                None => return self.wrong("the type is not known"),
+            },
             ("ir.PrimType", Some(data)) => match data.get("dtype").and_then(Json::as_str) {
                 Some("") => Item::Type(DType::VOID),
                 Some(text) if let Some(dtype) = DType::parse(text) => Item::Type(dtype),
@@ -259,6 +309,11 @@ impl<'a> Graph<'a> {
             ("ir.Var" | "tirx.Var" | "tirx.SizeVar", _) => {
                 let (name, ty) = (self.str("name")?, self.place("ty")?);
                 match &self.items[ty] {
+                    &Item::Ty(ty) => self.relax_variable(name, ty, false),
+                    Item::Type(_) if self.bound.contains(&self.at) => {
+                        let ty = self.type_at(ty)?;
+                        self.relax_variable(name, ty, false)
+                    }
                     Item::Type(dtype) => {
                         let symbol = Symbol { name, dtype: *dtype, size: kind == "tirx.SizeVar" };
                         Item::Var(self.store.add_symbol(symbol))
@@ -384,6 +439,22 @@ impl<'a> Graph<'a> {
                 let node = self.prim("node").map_or(AttrNode::Nothing, AttrNode::Prim);
                 Stmt::Attr { node, key: self.str("attr_key")?, value: self.prim("value")?, body: self.stmt("body")? }
             }
+            "tirx.AllocBuffer" => Stmt::Alloc(self.buffer("buffer")?, self.attrs("annotations")?),
+            "tirx.DeclBuffer" => {
+                let data = Some(self.prim("data")?);
+                let (at, like) = (self.place("buffer")?, self.buffer("buffer")?);
+                let buffer = Buffer { data, ..self.store.buffer(like).clone() };
+                let buffer = self.store.add_buffer(buffer);
+                // What stands behind the declaration means this one.
+                self.items[at] = Item::Buffer(buffer);
+                Stmt::Declare(buffer)
+            }
+            "tirx.AssertStmt" => Stmt::Assert {
+                cond: self.prim("condition")?,
+                kind: self.text_of(self.place("error_kind")?)?,
+                parts: self.list("message_parts")?.into_iter().map(|at| self.text_of(at)).collect::<Read<_>>()?,
+            },
+            "tirx.Return" => Stmt::Return(self.prim("value")?),
             "tirx.Evaluate" => Stmt::Evaluate(self.prim("value")?),
             "s_tir.SBlockRealize" => {
                 let block = self.place("block")?;
@@ -453,16 +524,7 @@ impl<'a> Graph<'a> {
                 Item::Root(Root::IndexMap(IndexMap { params, indices: self.prims("final_indices")?.into() }))
             }
             "ir.GlobalVar" => Item::Str(self.str("name_hint")?),
-            "ir.IRModule" => {
-                let mut functions = Vec::new();
-                for pair in self.list("functions")?.chunks_exact(2) {
-                    match (&self.items[pair[0]], &self.items[pair[1]]) {
-                        (Item::Str(name), Item::Func(func)) => functions.push((self.store.str(*name).to_owned(), *func)),
-                        _ => return self.strange(pair[1]),
-                    }
-                }
-                Item::Root(Root::Module(functions))
-            }
+            "ir.IRModule" => self.module()?,
             _ => Item::Other(self.at),
         })
     }

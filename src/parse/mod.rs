@@ -18,6 +18,7 @@
 //! | `relax-old` | warning: notation of an older TVM, with today's |
 //! | `tir-syntax`, `tir-type`, `tir-number`, `tir-undefined` | functions of TIR: a syntax error, a type that does not fit, an invalid number, an unknown name |
 //! | `front-wrapped`, `front-text`, `front-python`, `front-decorator` | note: text around the program, which is not read |
+//! | `front-saved` | note: JSON of `tvm.ir.save_json` is read; error: it cannot be read |
 //! | `front-constant`, `front-several` | note: values that were put in, programs that were not read |
 //! | `front-language`, `front-python`, `front-fragment`, `front-pseudo`, `front-comments`, `front-incomplete` | the text is no program that can be read, with its kind |
 //! | `front-define`, `front-pick` | names that the text does not define; there is no program of that name |

@@ -77,7 +77,7 @@ fn workload(store: &mut Store, text: &str) -> Result<ExprId, String> {
     let start = bytes.iter().position(|byte| *byte == b'{').ok_or("the program is no graph")?;
     let text = std::str::from_utf8(&bytes[start..]).map_err(|_| "the program is no text")?;
     match graph::read(store, text)? {
-        Root::Module(functions) => match &functions[..] {
+        Root::Module(module) => match module.functions() {
             [(_, func)] => Ok(*func),
             _ => Err("a program of a database is one tensor program".to_owned()),
         },

@@ -91,3 +91,50 @@ describe("import", () => {
     );
   });
 });
+
+describe("what people paste", () => {
+  const program = (name: string, op: string) =>
+    `@I.ir_module\nclass ${name}:\n    @R.function\n    def main(x: R.Tensor((n, 4), "float32")):\n        return R.${op}(x)\n`;
+
+  test("several programs, a size from around them: one is chosen, the size is asked for", () =>
+    stage.withPage({}, async (lab) => {
+      await lab.write(`${program("Before", "exp")}\n${program("After", "sin")}`);
+      const form = lab.page.getByRole("form", { name: "Values from around the program" });
+      await form.getByRole("textbox", { name: "n" }).fill("7");
+      await lab.page.keyboard.press("Enter");
+      await lab.region("Diff").or(lab.region("After")).getByText("(7, 4)").first().waitFor();
+      const other = lab.page.getByRole("combobox", { name: "Instead" });
+      await other.selectOption("Read Before");
+      await lab.problems.getByText("`Before` is read").waitFor();
+      // A choice replaces the one before it, and all of it stands in the text.
+      await other.selectOption("Read After");
+      await lab.problems.getByText("`After` is read").waitFor();
+      expect((await lab.source()).match(/^# (pick|define): .*$/gm)).toEqual([
+        "# pick: After",
+        "# define: n=7",
+      ]);
+      await lab.button("Write it as today").click();
+      await eventually(() => lab.problems.count(), 0);
+      expect(await lab.source()).toMatch(/^# from tvm\.script[\s\S]*R\.sin\(x\)/);
+      expect(await lab.source()).not.toContain("Before");
+    }));
+
+  test("the spelling of another year is written as today, and an undo brings it back", () =>
+    stage.withPage({}, async (lab) => {
+      const old = `@T.prim_func
+def main(A: T.Buffer[(8,), "float32"], B: T.Buffer[(8,), "float32"]):
+    for i in T.serial(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] + T.float32(1)
+`;
+      await lab.write(old);
+      await lab.problems.getByText("is the spelling of TVM 0.24 and before").waitFor();
+      await lab.button("Write it as today").last().click();
+      await eventually(() => lab.source(), /with T\.sblock\("B"\):/);
+      await eventually(() => lab.problems.count(), 0);
+      await lab.program.click();
+      await lab.page.keyboard.press("Control+z");
+      await eventually(() => lab.source(), old);
+    }));
+});

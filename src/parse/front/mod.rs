@@ -17,6 +17,7 @@ mod lines;
 mod older;
 mod python;
 mod relay;
+mod saved;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -68,6 +69,9 @@ pub struct Recognised {
 
 /// Says what a text is. Takes time in proportion to the text, and reads nothing.
 pub fn recognise(source: &str) -> Recognised {
+    if saved::is_saved(source) {
+        return Recognised { script: true, inner: None };
+    }
     let wrapped = wrap::unwrap(source);
     let text = wrapped.as_ref().map_or(source, |(text, _)| text.text.as_str());
     let script = wrap::is_script(text) || {
@@ -81,6 +85,12 @@ pub fn recognise(source: &str) -> Recognised {
 
 /// Reads a text that does not read as it stands. `plain` is what came of reading it so, from where on in the store.
 pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Option<(Parsed, Mark)>) -> Parsed {
+    if saved::is_saved(source) {
+        return match saved::unpack(source) {
+            Ok((program, note)) => read_saved(store, &program, note),
+            Err(error) => refused(error),
+        };
+    }
     let (text, mut notes) = wrap::unwrap(source).unwrap_or_else(|| (Text::whole(source), Vec::new()));
     let wrapped = !notes.is_empty();
     let mut script = wrap::is_script(&text.text) || !is_relay(&text.text) && super::is_script(&text.text);
@@ -153,6 +163,15 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
     let at = |d: &Diagnostic| d.span.map_or(0, |span| span.start);
     sort_by(&mut notes, |a, b| at(a).cmp(&at(b)));
     Parsed { diagnostics: notes, choices, ..parsed }
+}
+
+/// Reads a program that was unpacked: all of it stands in one place.
+fn read_saved(store: &mut Store, program: &Text, note: Diagnostic) -> Parsed {
+    let mark = store.mark();
+    let parsed = super::relax::parse(store, &program.text);
+    store.move_places(mark, |span| program.place(span));
+    let found = parsed.diagnostics.iter().map(|found| place(found.clone(), program));
+    Parsed { diagnostics: std::iter::once(note).chain(found).collect(), ..parsed }
 }
 
 fn refused(error: Diagnostic) -> Parsed {

@@ -175,7 +175,7 @@ fn old_constants(json: &Json, nodes: &[Json]) -> Result<Vec<Tensor>, String> {
 }
 
 /// Parses a tensor as TVM saves it.
-fn tensor(text: &str) -> Option<Tensor> {
+pub(in crate::parse) fn tensor(text: &str) -> Option<Tensor> {
     let bytes = STANDARD.decode(text).ok()?;
     let mut rest = bytes.as_slice();
     let mut take = |n: usize| {

@@ -17,7 +17,7 @@ mod eval;
 mod function;
 mod given;
 mod literal;
-mod meta;
+pub(super) mod meta;
 mod module;
 mod old;
 mod ops;

@@ -1,0 +1,35 @@
+//! Programs as JSON: what `tvm.ir.save_json` writes.
+
+use super::text::Text;
+use crate::diag::{Diagnostic, Span};
+use crate::ir::Store;
+use crate::parse::graph::{self, Root};
+use crate::print::{self, PrintOptions};
+
+/// True if a text looks like saved JSON, of any version.
+pub(super) fn is_saved(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+        && text.contains("\"nodes\"")
+        && (text.contains("\"root_index\"") || text.contains("\"root\""))
+}
+
+/// The program of saved JSON as the text that TVM prints of it, so that it is checked like any other.
+pub(super) fn unpack(source: &str) -> Result<(Text, Diagnostic), Diagnostic> {
+    let whole = Span::new(0, source.len());
+    let wrong = |message: String| Diagnostic::error("front-saved", message, Span::new(0, source.len().min(1)));
+    if !source.contains("\"root_index\"") {
+        let message =
+            "this is JSON of TVM before 0.21, which is not read here: paste what `mod.astext()` or `mod.script()` gives";
+        return Err(wrong(message.to_owned()));
+    }
+    let mut store = Store::new();
+    let module = match graph::read(&mut store, source) {
+        Ok(Root::Module(module)) => module,
+        Ok(Root::IndexMap(_)) => return Err(wrong("this JSON is a map of indices, not a program".to_owned())),
+        Err(message) => return Err(wrong(format!("the JSON cannot be read: {message}"))),
+    };
+    let mut text = Text::default();
+    text.put(&print::module(&store, &module, &PrintOptions::default()), &Text::whole(source), 0..whole.end as usize);
+    let note = Diagnostic::note("front-saved", "the program that `tvm.ir.save_json` wrote is read", Span::new(0, 1));
+    Ok((text, note))
+}
