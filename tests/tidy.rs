@@ -495,7 +495,7 @@ mod own {
         let uses = |path: &str, code: &str| findings(|f| layering(path, &code_only(code), f));
         assert_eq!(uses("src/ir/expr.rs", "use crate::passes::Pass;"), 1);
         assert_eq!(uses("src/ir/expr.rs", "fn f() { crate::eval::run() }"), 1);
-        assert_eq!(uses("src/parse/mod.rs", "use crate::{ir::Id, print::{a, b}, diag};"), 1);
+        assert_eq!(uses("src/print/mod.rs", "use crate::{ir::Id, parse::{a, b}, diag};"), 1);
         assert_eq!(uses("src/passes/mod.rs", "use crate::{ir::Id, pass::Pass, passes::relay};"), 0);
         assert_eq!(uses("src/bin/passlab.rs", "use passlab::wasm::Session;"), 1);
     }
