@@ -96,12 +96,57 @@ impl ExprMutator for Reshapes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{failure, unchanged};
+    use super::super::testing::{self, failure, unchanged};
+    use super::*;
+    use crate::ops::build::call_with;
 
     #[test]
     fn a_program_that_is_not_lowered_stays() {
         unchanged("RemoveStandaloneReshapes()", "def @main(%x: Tensor[(2, 2), float32]) { reshape(%x, newshape=[4]) }");
         let said = failure("RemoveStandaloneReshapes()", "def @other() { 1 }");
         assert!(said.contains("no definition of main"), "{said}");
+    }
+
+    /// Marks calls of `@flat` as those of lowered reshapes, which a text cannot say.
+    struct Mark;
+
+    impl ExprMutator for Mark {
+        fn rule(&self) -> &'static str {
+            "marked"
+        }
+
+        fn leave(&mut self, store: &mut Store, _: ExprId, post: ExprId) -> ExprId {
+            let flat = store.name("flat");
+            let Some(call) = store.call(post).filter(|_| is_call(store, post, "call_lowered")) else { return post };
+            let lowered: Vec<ExprId> = store.items(call.args).collect();
+            if !matches!(store.expr(lowered[0]), Expr::Global(name) if name == flat) {
+                return post;
+            }
+            let marks = AttrValue::Map([(store.name("relay.reshape_only"), AttrValue::int(1))].into());
+            let metadata = AttrValue::Map([(store.name("relay_attrs"), marks)].into());
+            call_with(store, "call_lowered", &lowered, &[("metadata", metadata)])
+        }
+    }
+
+    #[test]
+    fn a_lowered_reshape_is_the_call_before_it() {
+        let store = &mut Store::new();
+        let program = "def @flat(%a: Tensor[(4), float32]) -> Tensor[(4), float32] { %a }
+            def @kernel(%a: Tensor[(4), float32]) -> Tensor[(4), float32] { exp(%a) }
+            def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
+              let %a = on_device(call_lowered(@kernel, (%x,)), virtual_device=None);
+              let %b = on_device(call_lowered(@flat, (%a,)), virtual_device=None);
+              let %c = on_device(call_lowered(@flat, (%x,)), virtual_device=None);
+              add(%b, %c)
+            }";
+        let mut module = testing::read(store, program);
+        let main = store.name("main");
+        let marked = module.function(main).map(|main| rewrite(store, main, &mut Mark)).expect("there is a main");
+        module.set_function(main, marked);
+        let trace = testing::run(store, module, "RemoveStandaloneReshapes()");
+        let text = testing::show(store, trace.last());
+        // The call is in both places, and the reshape of a parameter stays.
+        let counts = ["(@kernel, ", "(@flat, ", "on_device(%1)"].map(|part| text.matches(part).count());
+        assert_eq!(counts, [1, 1, 2], "{text}");
     }
 }

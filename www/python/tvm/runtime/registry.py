@@ -37,6 +37,10 @@ register_func = register_global_func
 def get_global_func(name, allow_missing=False):
     """The function that was registered under a name."""
     found = _functions.get(name)
+    if found is None and name.startswith("relay._transform."):
+        from ..relay import transform
+
+        found = getattr(transform, name.removeprefix("relay._transform."), None)
     if found is None and not allow_missing:
         raise ValueError(f"Cannot find global function {name}")
     return found

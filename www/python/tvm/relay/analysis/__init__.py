@@ -58,6 +58,24 @@ def post_order_visit(expr, fvisit):
         fvisit(node)
 
 
+def _weights_of(expr, name):
+    """Names of the variables that are the second argument of calls of an operator."""
+    return [node.args[1].name_hint for node in _calls(expr, name) if isinstance(node.args[1], Var)]
+
+
+def _calls(expr, name):
+    """The calls of an operator, users before what they use, as TVM meets them."""
+    found = [node for node in _walk.post_order(expr) if isinstance(node, Call) and isinstance(node.op, Op) and node.op.name == name]
+    return found[::-1]
+
+
+def search_fc_transpose(expr):
+    """Names of the weights of dense layers that are transposed in the function."""
+    weights = [call.args[1] for call in _calls(expr, "nn.dense")]
+    turned = [weight for weight in weights if isinstance(weight, Call) and getattr(weight.op, "name", "") == "transpose"]
+    return [weight.args[0].name_hint for weight in turned if isinstance(weight.args[0], Var)]
+
+
 def free_vars(expr):
     """Variables that are used and not bound, in the order of their first use."""
     found, seen = [], set()
@@ -496,3 +514,6 @@ def extract_intermdeiate_expr(mod, expr_id):
 
     nodes = [node for node in _walk.post_order(mod["main"].body) if not isinstance(node, Op)]
     return module_from_expr(nodes[expr_id])
+
+
+from . import sparse_conv2d, sparse_dense  # noqa: E402, F401
