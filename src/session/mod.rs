@@ -8,6 +8,7 @@ mod graph;
 mod history;
 mod measure;
 mod nest;
+mod opening;
 mod place;
 mod trial;
 mod values;
@@ -37,6 +38,7 @@ use crate::pass::trace::{LogKind, Step, Trace, Version};
 use crate::passes;
 use crate::print::{self, Naming, Numbering, PrintOptions};
 use crate::repro::{self, Document, DocumentRow};
+use opening::Opening;
 use std::cell::OnceCell;
 
 /// A program that was read: parsed and, when that went well, typed, as TVM's `relay.parse` does.
@@ -173,6 +175,8 @@ pub struct Session {
     trace: Trace,
     /// Findings about the newest document.
     problems: Vec<Diagnostic>,
+    /// Notes and warnings about the program of the trace.
+    about: Vec<Diagnostic>,
     /// True if the newest document could be run.
     ok: bool,
     clock: fn() -> f64,
@@ -189,28 +193,6 @@ pub struct Session {
     /// Runs of tensor programs that were measured.
     ran: Vec<measure::Ran>,
     user: User,
-}
-
-/// A program that was read into a store of its own.
-struct Opening {
-    source: String,
-    reading: parse::Options,
-    store: Store,
-    module: Module,
-    diagnostics: Vec<Diagnostic>,
-}
-
-impl Opening {
-    fn new(source: &str, reading: &parse::Options) -> Opening {
-        let mut store = Store::new();
-        let (module, diagnostics) = open_with(&mut store, source, reading).into_module(&mut store);
-        Opening { source: source.to_owned(), reading: reading.clone(), store, module, diagnostics }
-    }
-
-    /// True if it can be run.
-    fn is_ok(&self) -> bool {
-        !self.diagnostics.iter().any(Diagnostic::is_error)
-    }
 }
 
 /// The passes and instruments of a document's script.
@@ -238,6 +220,7 @@ impl Session {
             document: Document::default(),
             trace,
             problems: Vec::new(),
+            about: Vec::new(),
             ok: true,
             clock,
             graphs: None,
@@ -335,17 +318,26 @@ impl Session {
             let opened = self.opening.take().filter(same);
             opened.unwrap_or_else(|| Opening::new(&document.source, &document.reading))
         });
-        if let Some(opening) = &opening {
-            self.problems.clone_from(&opening.diagnostics);
-            if !opening.is_ok() {
-                return Err(Vec::new());
-            }
+        self.problems.clone_from(opening.as_ref().map_or(&self.about, |opening| &opening.diagnostics));
+        if opening.as_ref().is_some_and(|opening| !opening.is_ok()) {
+            self.opening = opening;
+            return Err(Vec::new());
+        }
+        if opening.is_none() {
+            self.opening = None;
         }
         if document.script.is_empty() {
             self.user = User::default();
         }
         let module = opening.as_ref().map_or(&self.trace.versions[0], |opening| &opening.module);
-        let rows = self.check(document, module.dialect())?;
+        let rows = match self.check(document, module.dialect()) {
+            Ok(rows) => rows,
+            Err(wrong) => {
+                // It need not be read again once the list is mended.
+                self.opening = opening;
+                return Err(wrong);
+            }
+        };
         let unknown = self.unknown_names(document, &rows, module.dialect());
         self.problems.extend(unknown);
         let made = document.instruments.iter().map(|call| self.instrument(call, &document.source));
@@ -353,6 +345,7 @@ impl Session {
         match opening {
             Some(opening) => {
                 self.store = opening.store;
+                self.about = opening.diagnostics;
                 self.ran.clear();
                 self.trace = Trace::new(opening.module);
             }

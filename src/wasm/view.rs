@@ -146,12 +146,8 @@ fn log(entry: &LogEntry) -> LogView {
 
 /// Offers to write a program as TVM prints it today, when its text has older spellings or other things beside it.
 fn today(session: &Session, problems: &Problems<'_>) -> Option<ProblemView> {
-    let other = |d: &Diagnostic| d.code.starts_with("front-") || matches!(d.code, "tir-old" | "relax-old" | "relay-older");
-    if !session.is_ok() || !session.problems().iter().any(other) {
-        return None;
-    }
-    let text = session.text(0, print::Numbering::default())?;
-    let whole = Span { start: 0, end: session.source().len() as u32 };
+    let (len, text) = session.today()?;
+    let whole = Span { start: 0, end: len as u32 };
     let help = Diagnostic::help("front-today", "this can be written as TVM prints it today, without what stands beside it", None);
     Some(problems.view(&help.with_fix("Write it as today", vec![(whole, text)])))
 }

@@ -8,6 +8,10 @@ import { useApp } from "./context";
 
 const MARKS: Partial<Record<Problem["severity"], string>> = { error: "✕", warning: "⚠" };
 
+/** What a button says need not be said for the command line, too. */
+const notesOf = ({ notes, fixes }: Problem) =>
+  fixes ? notes.filter((note) => !/--(pick|define) /.test(note)) : notes;
+
 export function Problems(props: {
   all: readonly Listed[];
   onJump(problem: Problem, script: boolean): void;
@@ -50,7 +54,7 @@ export function Problems(props: {
                     <span class="tag">{tag}</span>{" "}
                   </Show>
                   {problem.message}
-                  <For each={problem.notes}>{(note) => <span class="note">{note}</span>}</For>
+                  <For each={notesOf(problem)}>{(note) => <span class="note">{note}</span>}</For>
                 </span>
               </Dynamic>
               <Show when={fixOf(problem, textOf(script))}>
