@@ -5,12 +5,12 @@
 //! Fails without a `@main`.
 //!
 //! Known divergence: TVM names them by their structural hash, a number; such a name cannot be read again. Here names are
-//! `fused_` and a hash of the text.
+//! `fused_` and a hash.
 //!
 //! Source: `src/relay/analysis/extract_fused_functions.cc`.
 
 use super::support::is_primitive;
-use super::support::text_hash::expr_hash;
+use super::support::text_hash::ExprHasher;
 use crate::diag::Diagnostic;
 use crate::ir::Module;
 use crate::ir::walk::post_order;
@@ -31,8 +31,8 @@ pub static SPEC: PassSpec = PassSpec {
         "A `Sequential` of SimplifyInference, FuseOps at level 3 and a pass that replaces all functions of the module by the primitive \
 functions in `@main`, equal ones once. What is left are the kernels that are to be compiled or tuned; \
 `relay.analysis.extract_fused_functions` gives them as a dictionary.\n\n\
-TVM names them by their structural hash, which is a number and cannot be read again as a name; here the names are `fused_` and a hash \
-of the text.",
+TVM names them by their structural hash, which is a number and cannot be read again as a name; here the names are `fused_` and a \
+hash.",
     ),
     example_before: explained(
         "\
@@ -44,7 +44,7 @@ def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
     ),
     example_after: explained(
         "\
-def @fused_258d6b02bfaef7d5(%p0: Tensor[(4), float32], Primitive=1) -> Tensor[(4), float32] {
+def @fused_e680a2aadd10cf56(%p0: Tensor[(4), float32], Primitive=1) -> Tensor[(4), float32] {
   %0 = exp(%p0);
   negative(%0)
 }
@@ -64,9 +64,10 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
     for (name, _) in module.functions() {
         result.remove_function(*name);
     }
+    let mut hasher = ExprHasher::default();
     for id in post_order(cx.store, function) {
         if is_primitive(cx.store, id) {
-            let name = format!("fused_{:016x}", expr_hash(cx.store, id));
+            let name = format!("fused_{:016x}", hasher.hash(cx.store, id));
             let name = cx.store.name(&name);
             result.set_function(name, id);
         }

@@ -3,6 +3,7 @@
 use super::super::support::pattern::{Finder, Sites};
 use super::super::support::with_dict_attrs;
 use super::notation::{Form, Pat, Patterns};
+use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
 use crate::ir::sort::sort_by;
 use crate::ir::walk::post_order;
@@ -14,12 +15,20 @@ use crate::pass::spec::Literal;
 #[derive(Default)]
 struct Trail {
     found: Vec<(Pat, ExprId)>,
+    steps: u32,
 }
+
+/// Steps of one match. Sums match with their operands swapped, too, so that a pattern of many may take a step for each order.
+const MAX_STEPS: u32 = 100_000;
 
 impl Trail {
     fn matches(&mut self, store: &Store, patterns: &Patterns, pattern: Pat, id: ExprId) -> bool {
         if let Some((_, known)) = self.found.iter().find(|(known, _)| *known == pattern) {
             return *known == id;
+        }
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return false;
         }
         let mark = self.found.len();
         let fits = match &patterns.0[pattern] {
@@ -101,7 +110,13 @@ fn same(store: &Store, found: &AttrValue, wanted: &Literal) -> bool {
 }
 
 /// Replaces the matches of a pattern in a function by calls of functions with the attribute `Composite`.
-pub(super) fn partition(store: &mut Store, root: ExprId, patterns: &Patterns, pattern: Pat, name: &str) -> ExprId {
+pub(super) fn partition(
+    store: &mut Store,
+    root: ExprId,
+    patterns: &Patterns,
+    pattern: Pat,
+    name: &str,
+) -> Result<ExprId, Diagnostic> {
     let sites = Sites::new(store, root);
     let mut inner: IdMap<Expr, ()> = IdMap::new();
     for id in sites.order() {
@@ -118,7 +133,13 @@ pub(super) fn partition(store: &mut Store, root: ExprId, patterns: &Patterns, pa
             continue;
         }
         let mut trail = Trail::default();
-        if !trail.matches(store, patterns, pattern, id) {
+        let fits = trail.matches(store, patterns, pattern, id);
+        if trail.steps > MAX_STEPS {
+            let message =
+                format!("the pattern of {name} takes too many steps to match here: TVM tries every order of operands, too");
+            return Err(Diagnostic::error("relay-merge-composite", message, store.source_span(id)));
+        }
+        if !fits {
             continue;
         }
         let args = inputs(store, patterns, &trail);
@@ -128,7 +149,7 @@ pub(super) fn partition(store: &mut Store, root: ExprId, patterns: &Patterns, pa
         // TVM's number counts matches, those that are refused too.
         number += 1;
     }
-    Rewriting::new().run(store, root, &mut Partition { name, groups, done: IdMap::new() })
+    Ok(Rewriting::new().run(store, root, &mut Partition { name, groups, done: IdMap::new() }))
 }
 
 /// Returns what the leaves of the pattern matched, in the order of the pattern, constants of `is_constant` left out.

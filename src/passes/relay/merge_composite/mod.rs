@@ -83,7 +83,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
     let mut result = module.clone();
     for (name, (patterns, pattern)) in &table {
         for (function, id) in optimisable(cx.store, &result) {
-            let new = matching::partition(cx.store, id, patterns, *pattern, name);
+            let new = matching::partition(cx.store, id, patterns, *pattern, name).map_err(|error| vec![error])?;
             result.set_function(function, new);
         }
         result = cx.run("InferType()", &result)?;

@@ -69,3 +69,12 @@ fn what_is_not_understood_in_a_pattern_is_refused_with_the_nearest_name() {
     assert!(failure("MergeComposite([\"a\"])", CONV).contains("a row is"));
     assert!(failure(&call(&format!("{}x", "(".repeat(100))), CONV).contains("too deeply"));
 }
+
+/// Matching did not end: each sum is tried in both orders, and each operand is a sum.
+#[test]
+fn a_pattern_with_too_many_orders_is_refused() {
+    let sums: String = (1..40).map(|i| format!("%{i} = add(%{0}, %{0});", i - 1)).collect();
+    let program = format!("def @main(%x: Tensor[(2), float32]) {{ %0 = add(%x, %x); {sums} %39 }}");
+    let pattern = (0..30).fold("is_constant()".to_owned(), |inner, i| format!("({inner} + a{i})"));
+    assert!(failure(&call(&pattern), &program).contains("too many steps"));
+}
