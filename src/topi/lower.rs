@@ -313,18 +313,7 @@ impl<'a, 's> Lower<'a, 's> {
 
     /// Returns a number that may be missing, or have a type.
     pub fn number(&self, name: &str) -> Option<f64> {
-        self.number_of(self.te.store.attr(self.attrs, name)?)
-    }
-
-    fn number_of(&self, value: &AttrValue) -> Option<f64> {
-        match value {
-            AttrValue::Dim(Dim::Expr(prim)) => match *self.te.store.prim_of_id(*prim) {
-                PrimExpr::Float { value, .. } => Some(value.0),
-                PrimExpr::Int { value, .. } => Some(value as f64),
-                _ => None,
-            },
-            value => value.as_float(),
-        }
+        self.te.store.number_of(self.te.store.attr(self.attrs, name)?)
     }
 
     pub fn text(&self, name: &str) -> String {
@@ -337,10 +326,7 @@ impl<'a, 's> Lower<'a, 's> {
 
     /// A list of numbers.
     pub fn numbers(&self, name: &str) -> Option<Vec<f64>> {
-        match self.te.store.attr(self.attrs, name)? {
-            AttrValue::Array(items) => items.iter().map(|item| self.number_of(item)).collect(),
-            _ => None,
-        }
+        self.te.store.attr_floats(self.attrs, name)
     }
 
     /// Returns an element type that may be missing.

@@ -1,7 +1,7 @@
 //! Attribute sets of a store: interning and reading them.
 
 use super::Store;
-use crate::ir::Object;
+use crate::ir::{Dim, Object, PrimExpr};
 use crate::ir::attrs::{AttrValue, Attrs, AttrsId};
 use crate::ir::ty::DType;
 use std::rc::Rc;
@@ -94,6 +94,26 @@ impl Store {
     /// Returns a number.
     pub fn attr_float(&self, attrs: Option<AttrsId>, name: &str) -> Option<f64> {
         self.attr(attrs, name)?.as_float()
+    }
+
+    /// Returns a list of numbers.
+    pub fn attr_floats(&self, attrs: Option<AttrsId>, name: &str) -> Option<Vec<f64>> {
+        match self.attr(attrs, name)? {
+            AttrValue::Array(items) => items.iter().map(|item| self.number_of(item)).collect(),
+            _ => None,
+        }
+    }
+
+    /// Returns a number as a double, also one that is written with its type: `T.float32(0.5)`.
+    pub fn number_of(&self, value: &AttrValue) -> Option<f64> {
+        match value {
+            AttrValue::Dim(Dim::Expr(prim)) => match *self.prim_of_id(*prim) {
+                PrimExpr::Float { value, .. } => Some(value.0),
+                PrimExpr::Int { value, .. } => Some(value as f64),
+                _ => None,
+            },
+            value => value.as_float(),
+        }
     }
 
     /// Returns an element type; `None` also where it is unset.

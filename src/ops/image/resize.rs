@@ -202,11 +202,10 @@ pub(crate) fn resized(
 }
 
 fn resize_kernel(cx: &KernelCx<'_>, x: &[Tensor], standard: &str) -> Result<Vec<Tensor>, EvalError> {
-    let roi = match cx.store.attr(cx.attrs, "roi") {
-        Some(AttrValue::Array(items)) => items.iter().filter_map(|v| v.as_float()).map(|v| v as f32).collect(),
-        _ => Vec::new(),
-    };
-    resized(cx, &x[0], &cx.ints("size")?, &roi, standard)
+    let size = cx.ints("size")?;
+    let roi = cx.store.attr_floats(cx.attrs, "roi");
+    let roi: Vec<f32> = roi.map_or_else(|| vec![0.0; 2 * size.len()], |roi| roi.into_iter().map(|v| v as f32).collect());
+    resized(cx, &x[0], &size, &roi, standard)
 }
 
 /// Boxes are written as `y1, x1, y2, x2`, 1 being the last pixel.

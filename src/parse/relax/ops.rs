@@ -5,7 +5,7 @@ use super::call::Args;
 use super::value::{CallParts, Value};
 use super::{Read, Reader};
 use crate::diag::Span;
-use crate::ir::{AttrValue, Attrs, AttrsId, DType, Expr, TypeId};
+use crate::ir::{AttrValue, Attrs, AttrsId, DType, Dim, Double, Expr, Store, TypeId};
 use crate::ops::{self, ArgKind, AttrKind, AttrsSchema, RelaxArg, RelaxOp};
 use crate::parse::suggest::nearest;
 
@@ -177,6 +177,20 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
+    /// A part of an image: numbers of 32 bits, all of it when none is given.
+    fn region(&mut self, value: &AttrValue, count: usize) -> AttrValue {
+        let given = match value {
+            AttrValue::Array(items) => items.clone(),
+            AttrValue::Null => vec![AttrValue::Float(Double(0.0)); count].into(),
+            one => vec![one.clone(); count].into(),
+        };
+        let number = |store: &mut Store, item: &AttrValue| match item.as_float() {
+            Some(value) => AttrValue::Dim(Dim::Expr(store.prim_float(value, DType::F32))),
+            None => item.clone(),
+        };
+        AttrValue::Array(given.iter().map(|item| number(self.store, item)).collect())
+    }
+
     /// Expands short forms as TVM's functions do: one stride for all axes, paddings of one side for both, the layout of
     /// the input for the output.
     fn short_forms(&mut self, op: &RelaxOp, schema: &AttrsSchema, mut attrs: Attrs) -> Attrs {
@@ -203,6 +217,11 @@ impl<'s> Reader<'s, '_> {
                 }
                 ("output_size", AttrValue::Array(items)) if spatial > 1 && items.len() == 1 => {
                     *value = AttrValue::Array(vec![items[0].clone(); spatial].into());
+                }
+                // Twice as many numbers as the operator's name has axes.
+                ("roi", _) if op.name.starts_with("image.resize") => {
+                    let axes = if op.name.ends_with("3d") { 3 } else { 2 };
+                    *value = self.region(value, 2 * axes);
                 }
                 ("out_layout", AttrValue::Null) => {
                     if let Some((_, layout)) = &layout {

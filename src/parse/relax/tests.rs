@@ -155,3 +155,17 @@ fn a_target_is_an_attribute_of_a_module_or_function() {
     let (text, found) = printed(&source);
     assert_eq!((text.trim_end(), found.len()), (&*source, 0));
 }
+
+#[test]
+fn a_part_of_an_image_is_numbers_of_32_bits_and_the_whole_image_four_zeros() {
+    let roi = |written: &str| {
+        let call = format!("R.image.resize2d(x, (8, 8){written})");
+        let lines = body(&format!("@R.function\ndef f(x: R.Tensor((1, 3, 4, 4), \"float32\")):\n    return {call}\n"));
+        let start = lines[0].find("roi=").expect("it is printed");
+        lines[0][start..lines[0].find(", layout").expect("it is printed")].to_owned()
+    };
+    let numbers = |n: [&str; 4]| format!("roi=[{}]", n.map(|n| format!("T.float32({n})")).join(", "));
+    assert_eq!(roi(""), numbers(["0.0"; 4]));
+    assert_eq!(roi(", roi=(0.5, 1, 0.0, 2.0)"), numbers(["0.5", "1.0", "0.0", "2.0"]));
+    assert_eq!(roi(", roi=0.5"), numbers(["0.5"; 4]));
+}
