@@ -1,9 +1,9 @@
 //! Attribute sets of a store: interning and reading them.
 
 use super::Store;
-use crate::ir::{Dim, Object, PrimExpr};
 use crate::ir::attrs::{AttrValue, Attrs, AttrsId};
 use crate::ir::ty::DType;
+use crate::ir::{Dim, Object, PrimExpr};
 use std::rc::Rc;
 
 impl Store {

@@ -47,7 +47,9 @@ fn valueless(found: &[Diagnostic], text: &str) -> Option<Diagnostic> {
         let asks = ["expected an extent", "unknown element type"].iter().any(|start| error.message.starts_with(start));
         let name = text.get(error.span?.start as usize..error.span?.end as usize)?;
         let word = name.chars().all(|c| c.is_alphanumeric() || c == '_') && name.starts_with(char::is_alphabetic);
-        if !asks || !word {
+        // `dtype=bool` names what stands behind it.
+        let names_another = text[error.span?.end as usize..].starts_with('=');
+        if !asks || !word || names_another {
             return None;
         }
         if !names.contains(&name) {

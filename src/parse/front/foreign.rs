@@ -105,13 +105,6 @@ pub(super) fn script(text: &str) -> Option<Diagnostic> {
 
 /// Says what a text without a program is.
 pub(super) fn other(text: &str) -> Option<Diagnostic> {
-    let json = text.trim_start().starts_with('{') && text.contains("\"nodes\"");
-    if json && ["\"root_index\"", "\"type_key\""].iter().any(|key| text.contains(key)) {
-        let start = text.len() - text.trim_start().len();
-        let message = "this is a module as `tvm.ir.save_json` writes it, which is not read here";
-        let help = "load it with `tvm.ir.load_json` and paste what `.script()` prints (`astext()` for Relay)";
-        return Some(Diagnostic::error("front-language", message, Span::new(start, start + 1)).with_note(help));
-    }
     // The metadata section is data.
     of(OTHERS, text.split("#[metadata]").next().unwrap_or(""))
 }
@@ -191,6 +184,11 @@ pub(super) fn relay(text: &str) -> Option<Diagnostic> {
         return Some(Diagnostic::error("front-pseudo", message, place).with_note(
             "TVM reads `def @f[A](...)` for generic functions, `type Name { Ctor(...) }` and `match (%x) { Ctor(%y) => { ... } }`",
         ));
+    }
+    if let Some((start, mark)) = text.match_indices("/ ty=").find(|(start, _)| text[..*start].ends_with(' ')) {
+        let message = "the comments of this text have lost their stars, as on pages that take them for emphasis";
+        let place = Span::new(start, start + mark.len());
+        return Some(Diagnostic::error("front-comments", message, place).with_note("write `/* ty=... */`, or leave them out"));
     }
     if let Some(place) = at("(...)").or_else(|| at(" ...\n")) {
         let message = "the program is not complete: `...` stands where TVM has to know something";

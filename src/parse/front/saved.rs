@@ -16,11 +16,10 @@ pub(super) fn is_saved(text: &str) -> bool {
 /// The program of saved JSON as the text that TVM prints of it, so that it is checked like any other.
 pub(super) fn unpack(source: &str) -> Result<(Text, Diagnostic), Diagnostic> {
     let whole = Span::new(0, source.len());
-    let wrong = |message: String| Diagnostic::error("front-saved", message, Span::new(0, source.len().min(1)));
+    let help = "load it with `tvm.ir.load_json` and paste what `.script()` prints (`astext()` for Relay)";
+    let wrong = |message: String| Diagnostic::error("front-saved", message, Span::new(0, source.len().min(1))).with_note(help);
     if !source.contains("\"root_index\"") {
-        let message =
-            "this is JSON of TVM before 0.21, which is not read here: paste what `mod.astext()` or `mod.script()` gives";
-        return Err(wrong(message.to_owned()));
+        return Err(wrong("this is JSON of TVM before 0.21, which is not read here".to_owned()));
     }
     let mut store = Store::new();
     let module = match graph::read(&mut store, source) {

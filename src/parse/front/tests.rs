@@ -150,6 +150,14 @@ fn a_name_in_a_type_of_relay_asks_for_its_value() {
 }
 
 #[test]
+fn what_a_web_page_did_to_comments_and_a_name_before_a_type_are_said() {
+    let text = |ty: &str| format!("def @main(%x: {ty}) {{\n  nn.relu(%x)\n}}\n");
+    let lost = refused(&text("Tensor[(2), float32] / ty=Tensor[(2), float32] /"));
+    assert!(lost.code == "front-comments" && lost.message.contains("lost their stars"), "{}", lost.message);
+    assert_ne!(refused(&text("Tensor[(2), dtype=bool]")).code, "front-define");
+}
+
+#[test]
 fn functions_of_python_are_not_asked_for_as_numbers() {
     let error = refused("@R.function\ndef f(x: R.Tensor((4,), \"float32\")):\n    y = foo(x)\n    z = bar(y)\n    return z\n");
     assert!(error.notes.iter().all(|note| !note.contains("128")), "{:?}", error.notes);
@@ -164,7 +172,6 @@ fn other_languages_are_named() {
         ("@te.hybrid.script\ndef f(a):\n    c = output_tensor((1,), 'float32')\n    return c\n", "hybrid script"),
         ("def @f<a>(%l : List[a]) -> a {\n  match(%l) {\n    case Nil() { 1 }\n  }\n}\n", "language reference"),
         ("with T.block(\"a\"):\n    T.reads()\n", "piece of a tensor program"),
-        ("{\"root_index\": 1, \"nodes\": [{\"type\": \"None\"}]}", "save_json"),
         ("import numpy as np\nx = np.array([1])\n", "Python"),
         ("@T.prim_func\ndef f(A: T.Buffer((2,), \"float32\")):\n    ...\n", "not complete"),
     ];
