@@ -54,3 +54,31 @@ fn programs_that_are_not_prepared_are_refused() {
     unchanged("MemoryPlan()", "extern type Storage\ndef @main(%x: int32) { %x }");
     assert!(failure(&format!("{CALLS}, MemoryPlan()"), program).contains("too many values to unpack"));
 }
+
+#[test]
+fn the_passes_of_the_virtual_machine_keep_values_of_recursion_and_closures() {
+    let program = "type Nat { Zero, Next(Nat), }
+        def @times(%n: Nat, %f: fn (Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32], %x: Tensor[(2, 3), float32])
+            -> Tensor[(2, 3), float32] {
+          match (%n) { Zero => %x, Next(%m) => %f(@times(%m, %f, %x)), }
+        }
+        def @main(%x: Tensor[(2, 3), float32]) {
+          let %double = fn (%y: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] { add(%y, exp(%x)) };
+          let %c = less(sum(%x), 0f);
+          if (%c) { @times(Next(Next(Zero)), %double, %x) } else { tanh(%x) }
+        }";
+    let store = &mut Store::new();
+    let module = testing::read(store, program);
+    let inputs = [data(DType::F32, &[2, 3])];
+    let before = values(store, &module, &inputs);
+    let calls = crate::passes::pipeline("relay.vm").expect("it is there").calls();
+    let trace = run(store, module, &calls.join(", "));
+    assert!(trace.is_complete(), "{:?}", trace.failures());
+    let after = trace.last().clone();
+    let text = testing::show(store, &after);
+    assert!(text.contains("vm.invoke_tvm_op(") && text.contains("memory.kill("), "{text}");
+    // Both values come from the same kernels, in another order of operations at most.
+    for (ours, wanted) in values(store, &after, &inputs).into_iter().zip(before) {
+        assert!((ours - wanted).abs() < 1e-3 * wanted.abs().max(1.0), "{text}");
+    }
+}
