@@ -4,7 +4,7 @@ use super::scope::Meaning;
 use super::stmt::Flow;
 use super::value::Value;
 use super::{Node, Read, Reader};
-use crate::diag::Span;
+use crate::diag::{Diagnostic, Span};
 use crate::ir::{AttrValue, Attrs, DType, ExprId, Function, Id, List, Name, Type, TypeId, VarId};
 use crate::parse::script::tree::{Def, StmtKind};
 use rustc_hash::FxHashSet;
@@ -86,6 +86,11 @@ impl<'s> Reader<'s, '_> {
             }
         }
         let key = self.store.name("global_symbol");
+        if decorator.private && attrs.iter().any(|(name, _)| *name == key) {
+            // Programs of other years have both.
+            let message = "TVM refuses a private function with a `global_symbol`: leave `private=True` or the attribute out";
+            self.diagnostics.push(Diagnostic::warning("relax-private", message, def.name));
+        }
         if symbol && !attrs.iter().any(|(name, _)| *name == key) {
             let name = self.store.name(tree.text(def.name));
             attrs.push((key, AttrValue::Str(name)));

@@ -72,6 +72,10 @@ impl<'s> Reader<'s, '_> {
                 self.builder.begin();
                 let value = self.eval(value)?;
                 match value {
+                    Value::Output if !self.builder.dataflow => {
+                        let message = "`R.output` stands in a dataflow block: `with R.dataflow():`";
+                        return Err(self.error("relax-output", message, span));
+                    }
                     Value::None | Value::Output | Value::FuncAttr(_) => {}
                     value => {
                         // Only values of the empty tuple type may stand alone, so the value gets that type.
@@ -272,7 +276,12 @@ impl<'s> Reader<'s, '_> {
         let tree = self.tree;
         let stmts = tree.stmts(body);
         let mut outputs = Outputs::default();
+        let mut ended = false;
         for stmt in stmts {
+            if ended && !matches!(stmt.kind, StmtKind::Return(_) | StmtKind::Pass) {
+                let message = "nothing is bound behind `R.output`, which stands at the end of its block, once";
+                return Err(self.error("relax-output", message, stmt.span));
+            }
             if let StmtKind::Return(Some(value)) = stmt.kind
                 && let Some(name) = tree.name(value)
             {
@@ -285,6 +294,7 @@ impl<'s> Reader<'s, '_> {
                 Some("R.outputs") => self.hint("`R.outputs` is `R.output` today", stmt.span),
                 _ => continue,
             }
+            ended = true;
             for arg in tree.args(args) {
                 match tree.name(arg.value) {
                     Some(name) => outputs.insert(name, usize::MAX),

@@ -169,3 +169,22 @@ fn a_part_of_an_image_is_numbers_of_32_bits_and_the_whole_image_four_zeros() {
     assert_eq!(roi(", roi=(0.5, 1, 0.0, 2.0)"), numbers(["0.5", "1.0", "0.0", "2.0"]));
     assert_eq!(roi(", roi=0.5"), numbers(["0.5"; 4]));
 }
+
+#[test]
+fn what_tvm_refuses_of_dataflow_blocks_and_tensor_types_is_refused() {
+    let text = |ty: &str, body: &str| format!("@R.function\ndef f(x: R.Tensor({ty})):\n{body}\n    return gv\n");
+    let block = "    with R.dataflow():\n        gv = R.exp(x)\n        R.output(gv)\n";
+    let tensor = "(4,), \"float32\"";
+    for (source, code) in [
+        (text(tensor, &format!("{block}        lv = R.exp(gv)")), "relax-output"),
+        (text(tensor, &format!("{block}        R.output(gv)")), "relax-output"),
+        (text(tensor, "    gv = R.exp(x)\n    R.output(gv)"), "relax-output"),
+        (text("(4,), \"float32\", ndim=2", block), "relax-shape"),
+        (text("(4,), \"float32\", rank=1", block), "relax-unknown-arg"),
+    ] {
+        assert_eq!(codes(&source).first(), Some(&code), "{source}");
+    }
+    assert!(codes(&text(tensor, block)).is_empty());
+    let private = text(tensor, &format!("    R.func_attr({{\"global_symbol\": \"f\"}})\n{block}"));
+    assert_eq!(codes(&private.replace("R.function", "R.function(private=True)")), ["relax-private"]);
+}

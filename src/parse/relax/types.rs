@@ -141,6 +141,10 @@ impl<'s> Reader<'s, '_> {
     }
 
     fn tensor_info(&mut self, args: &TypeArgs<'s>) -> Read<TensorInfo> {
+        let known = ["shape", "dtype", "vdevice", "ndim"];
+        if let Some((name, id)) = args.named.iter().find(|(name, _)| !known.contains(name)) {
+            return Err(self.error_at("relax-unknown-arg", format!("`R.Tensor` has no argument `{name}`"), *id));
+        }
         let mut info = TensorInfo::UNKNOWN;
         let mut dtype = args.get(1, "dtype");
         match args.get(0, "shape") {
@@ -150,8 +154,13 @@ impl<'s> Reader<'s, '_> {
             Some(shape) => info.extents = self.shape(shape)?,
             None => {}
         }
-        if matches!(info.extents, Extents::Unknown) {
-            info.extents = self.rank(args, 3)?;
+        match (&info.extents, self.rank(args, 3)?) {
+            (Extents::Unknown, rank) => info.extents = rank,
+            (Extents::Known(dims), Extents::Rank(rank)) if dims.len() != rank as usize => {
+                let place = args.get(3, "ndim").expect("it was read");
+                return Err(self.error_at("relax-shape", "the shape and `ndim` say different ranks: leave `ndim` out", place));
+            }
+            _ => {}
         }
         if let Some(dtype) = dtype {
             info.dtype = self.written_dtype(dtype)?;
