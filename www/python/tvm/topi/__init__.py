@@ -49,7 +49,7 @@ class _Part(types.ModuleType):
 
 
 _PLACES = ("nn", "image", "vision")
-_FILES = ("math broadcast reduction transform tensor utils nn nn.pooling nn.conv2d nn.dense nn.elemwise nn.softmax nn.pad image vision").split()
+_FILES = ("math broadcast reduction transform tensor nn nn.pooling nn.conv2d nn.dense nn.elemwise nn.softmax nn.pad image vision").split()
 for _name in _FILES:
     _part = sys.modules[f"{__name__}.{_name}"] = _Part(f"{__name__}.{_name}")
     _part.__path__ = []
@@ -58,6 +58,10 @@ for _name in _FILES:
 
 
 def __getattr__(name):
+    if name == "utils":
+        import importlib
+
+        return importlib.import_module("tvm.topi.utils")
     found = None if name.startswith("_") else _find(name)
     if found is None:
         raise AttributeError(f"module 'tvm.topi' has no attribute '{name}'")
