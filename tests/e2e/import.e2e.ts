@@ -116,6 +116,12 @@ describe("what people paste", () => {
       await eventually(() => lab.button("Read Before").count(), 0);
       expect(await lab.source()).toMatch(/^# from tvm\.script[\s\S]*R\.sin\(x\)/);
       expect(await lab.source()).not.toContain("Before");
+      // The first list was for another dialect; there is a way back.
+      await lab.button("Take passes that fit").click();
+      await lab.page.getByText(/\d+ steps, \d changed/).waitFor();
+      await eventually(() => lab.problems.count(), 0);
+      await lab.button("Undo").click();
+      await lab.button("Take passes that fit").waitFor();
     }));
 
   test("the spelling of another year is written as today, and an undo brings it back", () =>

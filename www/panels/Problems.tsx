@@ -64,6 +64,11 @@ export function Problems(props: {
                   </button>
                 )}
               </Show>
+              <Show when={problem.code === "pass-dialect"}>
+                <button type="button" class="fix" onClick={app.takeFitting}>
+                  Take passes that fit
+                </button>
+              </Show>
               <Fixes
                 fixes={problem.fixes ?? []}
                 onFix={(fix, values) => write(edited(textOf(script), fix, values), script)}

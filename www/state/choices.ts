@@ -27,16 +27,32 @@ export function createChoices({
     setTimeout(() => dispatch({ type: "dismiss", notice }), UNDO_FOR);
   }
 
+  /** Returns the dialects that a pass works on. */
+  const dialects = (call: string) =>
+    state()
+      .catalogue?.passes.filter(
+        (pass) => pass.name === callName(call) || pass.infoName === callName(call),
+      )
+      .flatMap((pass) => pass.dialects) ?? [];
+
+  /** Returns passes of a dialect, unless those in the list are of it. */
+  const passesOf = (dialect: "relay" | "relax") =>
+    fitting(examples.find((item) => (item.dialect ?? "relay") === dialect) ?? firstExample);
+
+  /** Takes passes of the other dialect: those in the list are not of the program's. */
+  function takeFitting(): void {
+    const fits = passesOf("relay") ?? passesOf("relax");
+    if (!fits) return;
+    dispatch({ type: "passes", passes: fits.map((call) => ({ call, enabled: true })) });
+    offerUndo("The passes are of the program's dialect now.");
+  }
+
   /** Returns the passes to go with a program when one in the list is of the other dialect only: it would not run. */
   function fitting(
     example: Pick<(typeof examples)[number], "dialect" | "passes">,
   ): readonly string[] | undefined {
     const wanted = example.passes ?? firstExample.passes;
-    const { catalogue, document } = state();
-    const dialects = (call: string) =>
-      catalogue?.passes
-        .filter((pass) => pass.name === callName(call) || pass.infoName === callName(call))
-        .flatMap((pass) => pass.dialects) ?? [];
+    const { document } = state();
     const dialect = example.dialect ?? "relay";
     const fits = document.passes.every(({ call }) => {
       const known = dialects(call);
@@ -93,8 +109,7 @@ export function createChoices({
   function openProgram(source: string, dialect: "relay" | "relax", name: string): void {
     wanted = null;
     const old = state().document.source;
-    const example = examples.find((item) => (item.dialect ?? "relay") === dialect);
-    const passes = fitting(example ?? firstExample);
+    const passes = passesOf(dialect);
     copy(`${name} was opened`);
     leave();
     dispatch({ type: "example", id: "", source, ...(passes ? { passes } : {}) });
@@ -157,6 +172,7 @@ export function createChoices({
     choosePipeline,
     addPass,
     removePass,
+    takeFitting,
     fork,
     /** Drops the fetch under way, because another document is opened. */
     overtake(): void {

@@ -264,6 +264,7 @@ export function createController(environment: Environment) {
     choosePipeline: choices.choosePipeline,
     openSample: choices.openSample,
     removePass: choices.removePass,
+    takeFitting: choices.takeFitting,
     addPass: choices.addPass,
     undo: history.undo,
     redo: history.redo,
