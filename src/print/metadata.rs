@@ -7,6 +7,8 @@
 
 mod json;
 mod node;
+#[cfg(test)]
+pub(crate) mod program;
 
 use super::meta::MetaKey;
 use super::plan::Plan;

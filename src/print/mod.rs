@@ -10,7 +10,7 @@
 
 mod emit;
 mod meta;
-mod metadata;
+pub(crate) mod metadata;
 mod names;
 mod plan;
 mod relax;

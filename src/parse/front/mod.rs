@@ -168,7 +168,8 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
 /// Reads a program that was unpacked: all of it stands in one place.
 fn read_saved(store: &mut Store, program: &Text, note: Diagnostic) -> Parsed {
     let mark = store.mark();
-    let parsed = super::relax::parse(store, &program.text);
+    let read = if super::is_script(&program.text) { super::relax::parse } else { super::relay::parse };
+    let parsed = read(store, &program.text);
     store.move_places(mark, |span| program.place(span));
     let found = parsed.diagnostics.iter().map(|found| place(found.clone(), program));
     Parsed { diagnostics: std::iter::once(note).chain(found).collect(), ..parsed }

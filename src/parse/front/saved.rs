@@ -4,6 +4,7 @@ use super::text::Text;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::Store;
 use crate::parse::graph::{self, Root};
+use crate::parse::relay::section::{Saved, read_saved};
 use crate::print::{self, PrintOptions};
 
 /// True if a text looks like saved JSON, of any version.
@@ -18,17 +19,21 @@ pub(super) fn unpack(source: &str) -> Result<(Text, Diagnostic), Diagnostic> {
     let whole = Span::new(0, source.len());
     let help = "load it with `tvm.ir.load_json` and paste what `.script()` prints (`astext()` for Relay)";
     let wrong = |message: String| Diagnostic::error("front-saved", message, Span::new(0, source.len().min(1))).with_note(help);
-    if !source.contains("\"root_index\"") {
-        return Err(wrong("this is JSON of TVM before 0.21, which is not read here".to_owned()));
-    }
-    let mut store = Store::new();
-    let module = match graph::read(&mut store, source) {
-        Ok(Root::Module(module)) => module,
-        Ok(Root::IndexMap(_)) => return Err(wrong("this JSON is a map of indices, not a program".to_owned())),
-        Err(message) => return Err(wrong(format!("the JSON cannot be read: {message}"))),
+    let (mut store, options) = (Store::new(), PrintOptions::default());
+    let program = if source.contains("\"root_index\"") {
+        graph::read(&mut store, source).and_then(|root| match root {
+            Root::Module(module) => Ok(print::module(&store, &module, &options)),
+            Root::IndexMap(_) => Err("it is a map of indices, not a program".to_owned()),
+        })
+    } else {
+        read_saved(&mut store, source).map(|saved| match saved {
+            Saved::Module(module) => print::module(&store, &module, &options),
+            Saved::Expr(expr) => print::expr(&store, expr, &options),
+        })
     };
+    let program = program.map_err(|message| wrong(format!("the JSON cannot be read: {message}")))?;
     let mut text = Text::default();
-    text.put(&print::module(&store, &module, &PrintOptions::default()), &Text::whole(source), 0..whole.end as usize);
+    text.put(&program, &Text::whole(source), 0..whole.end as usize);
     let note = Diagnostic::note("front-saved", "the program that `tvm.ir.save_json` wrote is read", Span::new(0, 1));
     Ok((text, note))
 }

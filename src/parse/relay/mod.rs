@@ -21,7 +21,7 @@ mod names;
 mod ndarray;
 mod pattern;
 mod scope;
-mod section;
+pub(super) mod section;
 mod token;
 mod types;
 

@@ -3,6 +3,8 @@
 //! The section is not trusted: indices may lead nowhere or in circles, and numbers may be anything. An object is
 //! converted once, on first use, so that an object shared in the file is shared in the program.
 
+mod saved;
+
 use super::super::json::{self, Json};
 use super::attrs::{fit, schema_of};
 use super::meta::MetaValue;
@@ -14,6 +16,8 @@ use crate::ir::{
 };
 use crate::ops::AttrKind;
 use rustc_hash::FxHashMap;
+
+pub(in crate::parse) use saved::{Saved, read as read_saved};
 
 /// The greatest depth of references between objects.
 const MAX_DEPTH: usize = 256;
@@ -49,7 +53,7 @@ type Convert<T> = Result<T, String>;
 impl Section {
     /// Reads the JSON and finds the entries.
     pub fn read(text: &str) -> Result<Section, SectionError> {
-        let mut root = json::read(text).map_err(|e| SectionError {
+        let root = json::read(text).map_err(|e| SectionError {
             offset: e.offset.min(text.len().saturating_sub(1)),
             message: format!("the metadata section is not valid JSON: {}", e.message),
         })?;
@@ -60,16 +64,8 @@ impl Section {
         if !matches!(root, Json::Object(_)) {
             return Err(wrong("it is not an object"));
         }
-        let (nodes, arrays) = (root.take_array("nodes"), root.take_array("b64ndarrays"));
         let top = root.get("root").and_then(Json::as_index);
-        let mut section = Section {
-            done: vec![Slot::Todo; nodes.len()],
-            nodes,
-            arrays,
-            roots: FxHashMap::default(),
-            identities: FxHashMap::default(),
-            unknown: FxHashMap::default(),
-        };
+        let mut section = Section::of(root);
         let Some(top) = top.filter(|t| *t < section.nodes.len()) else { return Err(wrong("it has no root")) };
         let keys: Vec<String> = section.strings(top, "keys").map(str::to_string).collect();
         let lists = section.indices(top).map_err(|m| wrong(&m))?;
@@ -81,6 +77,19 @@ impl Section {
             section.roots.insert(key, entries);
         }
         Ok(section)
+    }
+
+    /// The objects of a graph.
+    fn of(mut root: Json) -> Section {
+        let (nodes, arrays) = (root.take_array("nodes"), root.take_array("b64ndarrays"));
+        Section {
+            done: vec![Slot::Todo; nodes.len()],
+            nodes,
+            arrays,
+            roots: FxHashMap::default(),
+            identities: FxHashMap::default(),
+            unknown: FxHashMap::default(),
+        }
     }
 
     /// Returns the entry `meta[key][index]`.

@@ -36,10 +36,13 @@ pub(super) enum Source<'a> {
     AnyDevice,
     /// An attribute that is an object.
     Value(&'a AttrValue),
+    /// A node that is made already.
+    #[cfg(test)]
+    Written(Node),
 }
 
 /// A node of the JSON.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Node {
     pub(super) key: String,
     pub(super) repr: Option<String>,
@@ -49,22 +52,23 @@ pub(super) struct Node {
     pub(super) data: Vec<Handle>,
 }
 
+#[derive(Clone)]
 pub(super) enum Value {
     Text(String),
     Ref(Handle),
 }
 
 impl Node {
-    fn new(key: &str) -> Node {
+    pub(super) fn new(key: &str) -> Node {
         Node { key: key.to_string(), ..Node::default() }
     }
 
-    fn text(mut self, name: &str, text: impl Into<String>) -> Node {
+    pub(super) fn text(mut self, name: &str, text: impl Into<String>) -> Node {
         self.attrs.push((name.to_string(), Value::Text(text.into())));
         self
     }
 
-    fn field(mut self, name: &str, handle: Handle) -> Node {
+    pub(super) fn field(mut self, name: &str, handle: Handle) -> Node {
         self.attrs.push((name.to_string(), Value::Ref(handle)));
         self
     }
@@ -181,6 +185,8 @@ impl<'a> Graph<'a> {
                 Node { data, ..Node::new("Array") }
             }
             Source::Value(_) => Node::new(""),
+            #[cfg(test)]
+            Source::Written(node) => node,
         }
     }
 
@@ -195,24 +201,34 @@ impl<'a> Graph<'a> {
                 node.attrs.push(("data".to_string(), data));
                 node.field("virtual_device_", device).field("span", NULL).field("_checked_type_", ty)
             }
-            Expr::Var(var) => {
-                let data = store.var_data(var);
-                let vid = self.shared(Identity::Variable(data.vid), Source::Variable(data.vid));
-                let annotation = self.optional_type(data.annotation);
-                let device = match data.device {
-                    Some(device) => self.object(device),
-                    None => self.any_device(),
-                };
-                let ty = self.optional_type(data.ty);
-                Node::new("relay.Var")
-                    .field("vid", vid)
-                    .field("type_annotation", annotation)
-                    .field("virtual_device_", device)
-                    .field("span", NULL)
-                    .field("_checked_type_", ty)
-            }
+            Expr::Var(var) => self.variable_node(var),
             Expr::Op(op) => Node { repr: Some(ops::info(op).name.to_string()), ..Node::new("Op") },
+            #[cfg(test)]
+            _ => self.saved(id),
+            #[cfg(not(test))]
             _ => Node::new(""),
+        }
+    }
+
+    pub(super) fn variable_node(&mut self, var: VarId) -> Node {
+        let data = self.store.var_data(var);
+        let vid = self.shared(Identity::Variable(data.vid), Source::Variable(data.vid));
+        let annotation = self.optional_type(data.annotation);
+        let device = self.device(data.device);
+        let ty = self.optional_type(data.ty);
+        Node::new("relay.Var")
+            .field("vid", vid)
+            .field("type_annotation", annotation)
+            .field("virtual_device_", device)
+            .field("span", NULL)
+            .field("_checked_type_", ty)
+    }
+
+    /// A device; the unconstrained one where none is chosen.
+    pub(super) fn device(&mut self, device: Option<Id<Object>>) -> Handle {
+        match device {
+            Some(device) => self.object(device),
+            None => self.any_device(),
         }
     }
 
@@ -329,16 +345,16 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn type_var(&mut self, var: Id<TypeVar>) -> Handle {
+    pub(super) fn type_var(&mut self, var: Id<TypeVar>) -> Handle {
         self.shared(Identity::TypeVar(var), Source::TypeVar(var))
     }
 
-    fn types(&mut self, types: &[TypeId]) -> Handle {
+    pub(super) fn types(&mut self, types: &[TypeId]) -> Handle {
         let items = types.iter().map(|&ty| self.ty(ty)).collect();
         self.handle(Source::Array(items))
     }
 
-    fn string(&mut self, text: &str) -> Handle {
+    pub(super) fn string(&mut self, text: &str) -> Handle {
         self.handle(Source::Str(text.to_string()))
     }
 
