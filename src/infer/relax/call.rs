@@ -2,7 +2,7 @@
 
 use super::types::{self, Bindings, Fit};
 use super::{Signatures, opaque};
-use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, PrimOp, Store, Type, TypeId};
+use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, PrimOp, Store, TensorInfo, Type, TypeId};
 use crate::ops::relax::deduce::Deduce;
 use crate::ops::{self, dim_arith};
 use crate::print::relax_ty;
@@ -92,9 +92,9 @@ pub(crate) fn deduce_callable(store: &mut Store, callee: TypeId, args: &[TypeId]
     for (index, (param, arg)) in params.iter().zip(args).enumerate() {
         let given = *arg;
         bind(store, *param, given, &mut bound);
-        let wanted = types::substitute(store, *param, &bound);
+        let wanted = allowing(store, *param, given);
         if types::fit(store, wanted, given) == Fit::Never {
-            let (wanted, given) = (relax_ty(store, wanted), relax_ty(store, given));
+            let (wanted, given) = (relax_ty(store, *param), relax_ty(store, given));
             return Err(format!("Argument {index} type mismatch: expected {wanted}, given {given}"));
         }
     }
@@ -122,6 +122,32 @@ fn bind(store: &Store, param: TypeId, given: TypeId, bound: &mut Bindings) {
             }
         }
     }
+}
+
+/// A parameter's type with the argument's extents where it has a symbol alone. A symbol that another argument has bound
+/// to something else may still be equal when the program runs, so TVM does not refuse the call; what is computed from
+/// symbols is compared as it stands.
+fn allowing(store: &mut Store, param: TypeId, given: TypeId) -> TypeId {
+    if let (Type::Tuple(a), Type::Tuple(b)) = (store.type_of_id(param), store.type_of_id(given)) {
+        if a.len() != b.len() {
+            return param;
+        }
+        let pairs: Vec<_> = a.iter().copied().zip(b.iter().copied()).collect();
+        let fields: Vec<TypeId> = pairs.into_iter().map(|(a, b)| allowing(store, a, b)).collect();
+        return store.tuple_type(&fields);
+    }
+    let (Some(a), Some(b)) = (extents(store, param), extents(store, given)) else { return param };
+    if a.len() != b.len() {
+        return param;
+    }
+    let dims = a.iter().zip(&b).map(|(a, b)| if matches!(a, Dim::Symbol(_)) { *b } else { *a }).collect();
+    let ty = match store.type_of_id(param).clone() {
+        Type::Tensor { dtype, .. } => Type::Tensor { shape: dims, dtype },
+        Type::Shape(_) => Type::Shape(Extents::Known(dims)),
+        Type::PartialTensor(info) => Type::PartialTensor(TensorInfo { extents: Extents::Known(dims), ..info }),
+        _ => return param,
+    };
+    store.ty(ty)
 }
 
 fn extents(store: &Store, ty: TypeId) -> Option<Vec<Dim>> {
