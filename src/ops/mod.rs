@@ -28,7 +28,7 @@ pub use kernel::{EvalError, Kernel, KernelCx};
 pub use row::{ArgKind, MixedPrecision, OpInfo, OpPattern, RelaxArg, RelaxOp, RelayOp};
 pub use rule::{
     RuleCx, RuleResult, TypeRule, Unify, broadcast, broadcast_compare, broadcast_shapes, dim_arith, dim_bits, identity,
-    identity_compare, must_equal, tensor_of,
+    identity_compare, tensor_of,
 };
 pub use schema::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 

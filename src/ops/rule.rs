@@ -154,7 +154,7 @@ pub fn broadcast_shapes(store: &mut Store, a: &[Dim], b: &[Dim]) -> Option<Vec<D
 }
 
 /// True if two extents are known to be equal (TVM's `EqualCheck`).
-pub fn must_equal(store: &mut Store, a: Dim, b: Dim) -> bool {
+fn must_equal(store: &mut Store, a: Dim, b: Dim) -> bool {
     dim_arith(store, PrimOp::Sub, a, b).known() == Some(0)
 }
 

@@ -7,7 +7,8 @@ use super::{Pat, Pattern, Patterns};
 use crate::infer::relax::types::{Fit, fit};
 use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::{Dim, Expr, ExprId, Extents, Id, OpId, Store, Symbol, Type, TypeId, VarId};
-use crate::ops::{self, must_equal};
+use crate::ops;
+use crate::tir::arith::equal_extents;
 use rustc_hash::FxHashMap;
 
 /// The values of variables.
@@ -292,7 +293,7 @@ fn same_value(store: &Store, found: Option<&crate::ir::AttrValue>, wanted: &crat
 
 /// True if two shapes are equal for all values of their symbols.
 pub(super) fn same_extents(store: &mut Store, a: &[Dim], b: &[Dim]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| must_equal(store, *a, *b))
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal_extents(store, *a, *b))
 }
 
 fn tensor_shape(store: &Store, expr: ExprId) -> Option<Vec<Dim>> {

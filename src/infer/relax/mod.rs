@@ -15,7 +15,9 @@ pub use call::{closed_reshape, deduce_call};
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
 use crate::ir::walk;
-use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, PrimFunc, Store, Symbol, Type, TypeId, VarId};
+use crate::ir::{
+    Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, PrimFunc, Store, Symbol, Type, TypeId, VarId,
+};
 use crate::print::relax_ty;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -63,15 +65,26 @@ pub(crate) fn function_type(store: &mut Store, function: &Function, ret: Option<
 /// Returns the result type of a function over a body of type `found`: that type if it is as precise as `ret`, without
 /// symbols that the parameters do not define (TVM's constructor of `relax.Function`).
 pub(crate) fn result_type(store: &mut Store, function: &Function, found: Option<TypeId>) -> Option<TypeId> {
-    let Some(found) = found else { return function.ret };
+    let Some(mut found) = found else { return function.ret };
+    let known = if types::is_plain(store, found) { Vec::new() } else { defined_by_params(store, function) };
+    let is_known = |symbol: Id<Symbol>| known.contains(&symbol);
+    if !types::is_plain(store, found)
+        && let Expr::Seq { blocks, .. } = store.expr(function.body)
+    {
+        // The body itself knows no symbols of functions around it, only those of its casts.
+        let cast = cast_symbols(store, blocks);
+        found = types::erase(store, found, &|symbol| is_known(symbol) || cast.contains(&symbol), &|_| true);
+    }
     if let Some(ret) = function.ret
         && types::fit(store, ret, found) != types::Fit::Always
     {
         return Some(ret);
     }
-    if types::is_plain(store, found) {
-        return Some(found);
-    }
+    Some(if types::is_plain(store, found) { found } else { types::erase(store, found, &is_known, &|_| false) })
+}
+
+/// The symbols that the types of a function's parameters define.
+fn defined_by_params(store: &mut Store, function: &Function) -> Vec<Id<Symbol>> {
     let params: Vec<VarId> = store.items(function.params).collect();
     let mut known: Vec<Id<Symbol>> = Vec::new();
     for param in params {
@@ -80,7 +93,13 @@ pub(crate) fn result_type(store: &mut Store, function: &Function, found: Option<
             known.extend(types::symbols(store, ty, true));
         }
     }
-    Some(types::erase(store, found, &|symbol| known.contains(&symbol), &|_| false))
+    known
+}
+
+/// The symbols that casts in these blocks define.
+fn cast_symbols(store: &mut Store, blocks: List<BindingBlock>) -> FxHashSet<Id<Symbol>> {
+    let casts: Vec<TypeId> = store.bindings(blocks).filter_map(|binding| binding.cast).collect();
+    casts.into_iter().flat_map(|ty| types::symbols(store, ty, true)).collect()
 }
 
 /// Fills in the types of every function. The error has all errors of all functions.
@@ -362,7 +381,7 @@ impl<'s> Deducer<'s> {
     }
 
     /// Returns the type of a sequence's value outside of it: without the symbols and variables that it defines.
-    fn scoped(&self, store: &mut Store, ty: TypeId, blocks: crate::ir::List<crate::ir::BindingBlock>) -> TypeId {
+    fn scoped(&self, store: &mut Store, ty: TypeId, blocks: List<BindingBlock>) -> TypeId {
         let bindings: Vec<Binding> = store.bindings(blocks).collect();
         let mut symbols: FxHashSet<Id<Symbol>> = FxHashSet::default();
         let mut vars: FxHashSet<VarId> = FxHashSet::default();
@@ -371,8 +390,7 @@ impl<'s> Deducer<'s> {
             symbols.extend(store.var_data(binding.var).symbol);
         }
         // Symbols that a cast defines stay known: TVM erases to parameters and casts.
-        let cast: FxHashSet<Id<Symbol>> =
-            bindings.iter().filter_map(|b| b.cast).flat_map(|ty| types::symbols(store, ty, true)).collect();
+        let cast = cast_symbols(store, blocks);
         types::erase(store, ty, &|symbol| cast.contains(&symbol) || !symbols.contains(&symbol), &|var| !vars.contains(&var))
     }
 

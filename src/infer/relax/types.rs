@@ -5,7 +5,8 @@
 
 use crate::ir::sort::sort_by;
 use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, Type, TypeId, VarId};
-use crate::ops::{dim_arith, must_equal};
+use crate::ops::dim_arith;
+use crate::tir::arith::equal_extents;
 use crate::tir::{Facts, simplify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -404,7 +405,7 @@ fn fit_extents(store: &mut Store, a: &Extents, b: &Extents) -> Fit {
                             Fit::Never
                         }
                     }
-                    _ if must_equal(store, *a, *b) => Fit::Always,
+                    _ if equal_extents(store, *a, *b) => Fit::Always,
                     _ => Fit::Extents,
                 });
             }
@@ -476,7 +477,7 @@ fn common_extents(store: &mut Store, a: &Extents, b: &Extents) -> Extents {
     }
     if let (Extents::Known(x), Extents::Known(y)) = (a, b)
         && x.len() == y.len()
-        && x.iter().zip(y.iter()).all(|(x, y)| must_equal(store, *x, *y))
+        && x.iter().zip(y.iter()).all(|(x, y)| equal_extents(store, *x, *y))
     {
         return a.clone();
     }

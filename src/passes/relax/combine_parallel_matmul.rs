@@ -11,9 +11,10 @@ use super::pattern_rewriting::{GraphRewriter, Replacements, rewrite_bindings};
 use crate::ir::sort::sort_by;
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Binding, Dim, Expr, ExprId, Extents, Module, Store, TensorInfo, VarId};
-use crate::ops::{build::ints, must_equal};
+use crate::ops::build::ints;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::pattern::{Context, Edge, Matcher, Pat, Patterns};
+use crate::tir::arith::equal_extents;
 use rustc_hash::FxHashMap;
 
 /// TVM's `relax.transform.CombineParallelMatmul`.
@@ -218,8 +219,9 @@ impl Combine {
         let mut replacements = Vec::new();
         for (rank, members) in ranks {
             let batch = |index: usize| &shapes[index][..rank.saturating_sub(2)];
-            let alike =
-                members.iter().all(|index| batch(members[0]).iter().zip(batch(*index)).all(|(a, b)| must_equal(store, *a, *b)));
+            let alike = members
+                .iter()
+                .all(|index| batch(members[0]).iter().zip(batch(*index)).all(|(a, b)| equal_extents(store, *a, *b)));
             if members.len() > 1 && alike && rank > 1 {
                 let parts = members.iter().filter_map(|index| {
                     let (weights, _, bias, result) = self.parts[*index];

@@ -9,7 +9,10 @@
 //!
 //! TVM lowers an operator to a tensor program, as LegalizeOps does, and runs that; here its kernel runs.
 //!
-//! Divergences: TVM compiles tensor programs with LLVM; here they are interpreted. Programs that take more than ten
+//! TVM compiles tensor programs with LLVM for that, and its generator refuses to compare truth values or to compute with
+//! them; such calls stay here, too.
+//!
+//! Divergences: here tensor programs are interpreted. Programs that take more than ten
 //! million steps, or that cannot be run (see `eval::tir`), stay. Operators are evaluated by the kernels of
 //! `eval::relax`, whose last digit may differ from that of compiled code; those without a kernel stay.
 //!
@@ -17,7 +20,9 @@
 
 use super::calls::{args, extents, fields, op_name, shape, tuple};
 use super::dead_code_elimination::remove_all_unused;
-use super::support::results::{compute, fixed, has_unread_constant, known, literal, makes_program_of_unknown};
+use super::support::results::{
+    compute, fixed, has_unread_constant, known, literal, makes_program_of_unknown, program_compares_truth_values,
+};
 use super::support::type_error;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::eval::{EvalOptions, Given, run_prim_func};
@@ -165,6 +170,9 @@ impl Fold<'_> {
         };
         let outputs: Option<Vec<(DType, Vec<i64>)>> = types.iter().map(|ty| fixed(store, *ty)).collect();
         let function = store.prim_func(function).clone();
+        if program_compares_truth_values(store, function.body) {
+            return None;
+        }
         let n_inputs = inputs.len();
         let given: Vec<Given> =
             inputs.into_iter().map(Given::Tensor).chain(outputs?.into_iter().map(|(d, s)| Given::Output(d, s))).collect();

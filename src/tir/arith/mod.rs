@@ -67,7 +67,27 @@ pub use set::{Domains, End, IntSet};
 pub use set_eval::{domains_of, eval_each, eval_int_set, eval_range, eval_region, eval_set, eval_set_with, lanes_of};
 pub use solve::ranges_of_condition;
 
-use crate::ir::{DType, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
+/// True if two extents of Relax are equal for all values of their symbols (TVM's `Analyzer::CanProveEqual`).
+pub fn equal_extents(store: &mut Store, a: Dim, b: Dim) -> bool {
+    match (a.known(), b.known()) {
+        _ if a == b => true,
+        (Some(a), Some(b)) => a == b,
+        // A symbol alone is equal to nothing else.
+        _ if matches!(
+            (a, b),
+            (Dim::Symbol(_) | Dim::Int { .. }, Dim::Symbol(_) | Dim::Int { .. }) | (Dim::Any, _) | (_, Dim::Any)
+        ) =>
+        {
+            false
+        }
+        _ => {
+            let (a, b) = (store.prim_of_dim(a), store.prim_of_dim(b));
+            Analyzer::new().can_prove_equal(store, a, b)
+        }
+    }
+}
+
+use crate::ir::{DType, Dim, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use crate::tir::build::{binary, is_index};
 use rustc_hash::FxHashMap;
 use scope::{Known, Memo};

@@ -27,7 +27,8 @@ use crate::ir::{
     AttrValue, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Extents, Id, Object, PrimExpr, PrimOp, Store, TensorInfo, Type,
     TypeId, show_type,
 };
-use crate::ops::{dim_arith, must_equal};
+use crate::ops::dim_arith;
+use crate::tir::arith::equal_extents;
 use std::rc::Rc;
 
 /// A rule: the type of the call, or the reason why there is none.
@@ -276,10 +277,7 @@ impl Deduce<'_> {
 
     /// True if two extents are equal for all values of their symbols.
     pub fn equal(&mut self, a: Dim, b: Dim) -> bool {
-        match (a.known(), b.known()) {
-            (Some(a), Some(b)) => a == b,
-            _ => must_equal(self.store, a, b),
-        }
+        equal_extents(self.store, a, b)
     }
 
     /// True if two extents can never be equal.

@@ -10,7 +10,8 @@ pub(in crate::ops) mod nn;
 use super::deduce::Deduce;
 use crate::ir::{AttrValue, AttrsId, DType, Dim, Expr, ExprId, Extents, Store, Type, TypeId};
 use crate::ops::build::{scalar, with_attrs};
-use crate::ops::{dim_arith, info, lookup_relax, must_equal};
+use crate::ops::{dim_arith, info, lookup_relax};
+use crate::tir::arith::equal_extents;
 
 /// A rule. The error is the reason why the call has no gradient.
 pub type GradientRule = fn(&mut Gradient<'_>) -> Result<Vec<Option<ExprId>>, String>;
@@ -112,11 +113,7 @@ impl Gradient<'_> {
     fn fit(&mut self, gradient: ExprId, input: ExprId) -> Result<ExprId, String> {
         self.early.push(gradient);
         let (given, wanted) = (self.dims(gradient)?, self.dims(input)?);
-        let same = given.len() == wanted.len()
-            && given.iter().zip(&wanted).all(|(a, b)| match (a.known(), b.known()) {
-                (Some(a), Some(b)) => a == b,
-                _ => must_equal(self.store, *a, *b),
-            });
+        let same = given.len() == wanted.len() && given.iter().zip(&wanted).all(|(a, b)| equal_extents(self.store, *a, *b));
         if same {
             return Ok(gradient);
         }

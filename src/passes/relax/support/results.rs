@@ -5,7 +5,7 @@
 use crate::eval::relax::operators::{self, Operands};
 use crate::eval::{Value, eval_prim};
 use crate::ir::walk::post_order;
-use crate::ir::{DType, Dim, Expr, ExprId, Extents, PrimExpr, PrimId, Store, Tensor, Type, TypeId};
+use crate::ir::{DType, Dim, Expr, ExprId, Extents, PrimExpr, PrimId, PrimOp, StmtId, Store, Tensor, Type, TypeId};
 use crate::ops::build::constant;
 use crate::ops::relax::deduce::int;
 use crate::passes::relax::calls::tuple;
@@ -89,6 +89,50 @@ pub(in crate::passes::relax) fn has_unread_constant(store: &Store, function: Exp
 /// Operators that take a tensor for its shape alone.
 const FILLS: &[&str] = &["eye_like", "full_like", "ones_like", "zeros_like"];
 
+/// Operators whose tensor programs compare or compute with elements.
+const ARITHMETIC: &[&str] = &[
+    "add",
+    "clip",
+    "divide",
+    "equal",
+    "floor_divide",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "matmul",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "not_equal",
+    "square",
+    "subtract",
+];
+
+/// True if TVM's code generator (LLVM) refuses the tensor program of a call: it neither compares truth values nor computes
+/// with them. A product with a scalar is no product any more when it gets there.
+fn compares_truth_values(store: &Store, name: &str, operands: &[ExprId]) -> bool {
+    let truth = |id: &ExprId| constant(store, *id).is_some_and(|tensor| tensor.dtype == DType::BOOL);
+    let scalar = operands.get(1).and_then(|id| constant(store, *id)).is_some_and(|tensor| tensor.shape.is_empty());
+    let simplified = scalar && matches!(name, "multiply" | "divide" | "floor_divide");
+    ARITHMETIC.contains(&name) && !simplified && operands.first().is_some_and(truth)
+}
+
+/// The same of a tensor program.
+pub(in crate::passes::relax) fn program_compares_truth_values(store: &Store, body: StmtId) -> bool {
+    let truth = |id: PrimId| store.prim_dtype(id).element() == DType::BOOL;
+    let mut found = false;
+    store.for_each_stmt(body, |stmt| {
+        store.for_each_prim_of(stmt, |prim| {
+            store.for_each_prim(prim, &mut |_, expr| {
+                found |= matches!(*expr, PrimExpr::Binary { op, a, b } if !matches!(op, PrimOp::And | PrimOp::Or) && truth(a) && truth(b));
+            });
+        });
+    });
+    found
+}
+
 /// Makes a tensor of zeros; `None` if it were too large.
 fn blank(dtype: DType, shape: &[i64]) -> Option<Value> {
     let bytes = usize::try_from(shape.iter().try_fold(dtype.bytes() as i64, |size, extent| size.checked_mul(*extent))?).ok()?;
@@ -99,7 +143,7 @@ fn blank(dtype: DType, shape: &[i64]) -> Option<Value> {
 pub(in crate::passes::relax) fn compute(store: &mut Store, name: &str, call: ExprId, operands: &[ExprId]) -> Option<ExprId> {
     // TVM replaces a cast of a scalar by another constant, which does not count as a result.
     let casts_scalar = name == "astype" && operands.first().and_then(|id| known(store, *id)).is_some_and(|t| t.shape.is_empty());
-    if casts_scalar || KEPT.contains(&name) {
+    if casts_scalar || KEPT.contains(&name) || compares_truth_values(store, name, operands) {
         return None;
     }
     let out = store.checked_type(call)?;
