@@ -5,7 +5,7 @@
 //! themselves. The value of a sequence that is no variable is left alone, and so are patterns of tuples that the
 //! program does not build, which TVM finds too.
 
-use super::canonicalize_bindings::{canonicalize_out_of_scope, of_bindings};
+use super::canonicalize_bindings::canonicalize_out_of_scope;
 use super::dead_code_elimination::remove_all_unused;
 use super::eliminate_common_subexpr::eliminate_common_subexpr;
 use super::grouping::used_vars;
@@ -14,7 +14,7 @@ use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
 use crate::infer::relax::effects::contains_impure_call;
 use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::walk::post_order;
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
+use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Store, VarId};
 use crate::pass::PassError;
 use crate::pattern::{Bound, Context, Matcher, Matches, Pat, Pattern, Patterns, match_graph};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -153,15 +153,7 @@ pub fn rewrite_bindings(
         if !std::mem::take(&mut tidy) && !changed {
             break;
         }
-        loop {
-            let start = next;
-            next = canonicalize_out_of_scope(store, module, next)?;
-            next = eliminate_common_subexpr(store, module, next, false)?;
-            next = remove_all_unused(store, module, next);
-            if same(store, start, next) {
-                break;
-            }
-        }
+        next = simplified(store, module, next)?;
         if same(store, last, next) {
             break;
         }
@@ -181,15 +173,71 @@ fn has_ordinary_block(store: &Store, function: ExprId) -> bool {
     }
 }
 
-/// Removes what is superfluous in functions with branches, and adds no casts: a branch whose arms lose all bindings stays.
+/// Tidies the arms of branches from the inside out, each without what stands around it. A branch gets the type of its new
+/// arms, and no casts: those come with the sequence around it.
 fn tidy_arms(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
-    let mut next = function;
     if post_order(store, function).into_iter().all(|id| !matches!(store.expr(id), Expr::If { .. })) {
-        return Ok(next);
+        return Ok(function);
     }
+    let mut arms = Arms { module, failed: None };
+    let mut cx = Mutation::new(BlockBuilder::new(module));
+    let next = build::run(store, &mut cx, &mut arms, function);
+    cx.builder.finish()?;
+    arms.failed.map_or(Ok(next), Err)
+}
+
+struct Arms<'m> {
+    module: &'m Module,
+    failed: Option<PassError>,
+}
+
+impl Arms<'_> {
+    fn tidied(&mut self, store: &mut Store, arm: ExprId) -> ExprId {
+        let alone = Function {
+            params: List::EMPTY,
+            type_params: List::EMPTY,
+            ret: None,
+            body: arm,
+            attrs: None,
+            device: None,
+            pure: true,
+        };
+        let function = store.function_expr(alone);
+        match simplified(store, self.module, function) {
+            Ok(new) => store.as_function(new).map_or(arm, |function| function.body),
+            Err(error) => {
+                self.failed.get_or_insert(error);
+                arm
+            }
+        }
+    }
+}
+
+impl BlockMutator for Arms<'_> {
+    fn rule(&self) -> &'static str {
+        "an arm is simplified by itself"
+    }
+
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        matches!(store.expr(id), Expr::If { .. })
+    }
+
+    fn leave(&mut self, store: &mut Store, _: &mut Mutation, _: ExprId, post: ExprId) -> ExprId {
+        let Expr::If { cond, then, other } = store.expr(post) else { return post };
+        let arms = [then, other].map(|arm| self.tidied(store, arm));
+        if arms == [then, other] {
+            return post;
+        }
+        store.add(Expr::If { cond, then: arms[0], other: arms[1] })
+    }
+}
+
+/// Removes trivial bindings, repeated values and unused ones until nothing changes.
+fn simplified(store: &mut Store, module: &Module, function: ExprId) -> Result<ExprId, PassError> {
+    let mut next = function;
     loop {
         let start = next;
-        next = of_bindings(store, module, next)?;
+        next = canonicalize_out_of_scope(store, module, next)?;
         next = eliminate_common_subexpr(store, module, next, false)?;
         next = remove_all_unused(store, module, next);
         if same(store, start, next) {
