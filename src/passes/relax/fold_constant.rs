@@ -26,7 +26,8 @@ use super::support::results::{
 use super::support::type_error;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::eval::{EvalOptions, Given, run_prim_func};
-use crate::infer::relax::{Signatures, deduce_call, types};
+use crate::infer::relax::types::{self, Fit};
+use crate::infer::relax::{Signatures, deduce_call};
 use crate::ir::rewrite::Visit;
 use crate::ir::{DType, Dim, Expr, ExprId, Extents, Module, Store, Tensor, Type};
 use crate::ops::build::{constant, elements};
@@ -205,7 +206,10 @@ fn with_shapes(store: &mut Store, cx: &Mutation, call: ExprId) -> ExprId {
     let old = args(store, call);
     let new: Vec<ExprId> = (old.iter())
         .map(|arg| match store.expr(*arg) {
-            Expr::Var(_) => Some(cx.value_of(store, *arg)).filter(|value| extents(store, *value).is_some()).unwrap_or(*arg),
+            Expr::Var(_) => {
+                let value = cx.value_of(store, *arg);
+                if matches!(store.expr(value), Expr::Shape(_)) { value } else { *arg }
+            }
             _ => *arg,
         })
         .collect();
@@ -218,11 +222,15 @@ fn with_shapes(store: &mut Store, cx: &Mutation, call: ExprId) -> ExprId {
 }
 
 /// Gives a call the type that its operator deduces, unless that is weaker than the written one: TVM makes the call anew.
+/// The same extents in another form are not weaker.
 fn deduced_anew(store: &mut Store, call: ExprId) -> ExprId {
     let node = store.expr(call);
     let (Expr::Call { callee, args, info }, Some(old)) = (node, store.checked_type(call)) else { return call };
     match deduce_call(store, &Signatures::default(), callee, args, info) {
-        Ok(new) if new != old && types::fit(store, new, old) != types::Fit::Always => store.rebuild(call, node, Some(new)),
+        Ok(new) if new != old => {
+            let weaker = types::fit(store, new, old) == Fit::Always && types::fit(store, old, new) != Fit::Always;
+            if weaker { call } else { store.rebuild(call, node, Some(new)) }
+        }
         _ => call,
     }
 }

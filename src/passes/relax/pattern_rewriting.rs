@@ -204,7 +204,17 @@ impl Arms<'_> {
         };
         let function = store.function_expr(alone);
         match simplified(store, self.module, function) {
-            Ok(new) => store.as_function(new).map_or(arm, |function| function.body),
+            Ok(new) => {
+                let new = store.as_function(new).map_or(arm, |function| function.body);
+                match store.expr(new) {
+                    // A value alone has its own type; symbols are only lost where bindings are rebuilt.
+                    node @ Expr::Seq { blocks, body } if blocks.is_empty() => {
+                        let ty = store.checked_type(body);
+                        store.rebuild(new, node, ty)
+                    }
+                    _ => new,
+                }
+            }
             Err(error) => {
                 self.failed.get_or_insert(error);
                 arm
