@@ -36,6 +36,7 @@ pub fn bind(
 pub fn bind_in(store: &mut Store, cx: &mut Mutation, expr: ExprId, vars: &[(VarId, ExprId)], symbols: Bindings) -> ExprId {
     let outer = cx.save();
     let outer_symbols = std::mem::replace(&mut cx.symbols, symbols);
+    let outer_renames = std::mem::replace(&mut cx.renames, false);
     cx.forget();
     for (var, by) in vars {
         cx.replace(store, *var, *by);
@@ -59,7 +60,7 @@ pub fn bind_in(store: &mut Store, cx: &mut Mutation, expr: ExprId, vars: &[(VarI
         result = super::function_over(store, Some(result), Function { ret, ..new });
     }
     cx.restore(outer);
-    cx.symbols = outer_symbols;
+    (cx.symbols, cx.renames) = (outer_symbols, outer_renames);
     result
 }
 
@@ -155,9 +156,10 @@ pub fn copy_with_new_vars(store: &mut Store, cx: &mut Mutation, function: ExprId
     }
     let outer = cx.save();
     let outer_symbols = std::mem::replace(&mut cx.symbols, symbols);
+    let outer_renames = std::mem::replace(&mut cx.renames, true);
     cx.forget();
     let result = run(store, cx, &mut Fresh, function);
     cx.restore(outer);
-    cx.symbols = outer_symbols;
+    (cx.symbols, cx.renames) = (outer_symbols, outer_renames);
     result
 }

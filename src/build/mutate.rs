@@ -91,6 +91,8 @@ pub struct Mutation {
     pub builder: BlockBuilder,
     /// The replacements of symbols, in types and shapes and scalars.
     pub symbols: Bindings,
+    /// True if symbols get other names only: extents keep their form, and are not simplified.
+    pub(super) renames: bool,
     vars: IdMap<Var, ExprId>,
     /// True if a variable that holds a shape was replaced, which types may mention.
     shapes_changed: bool,
@@ -105,7 +107,7 @@ pub struct Saved {
 impl Mutation {
     /// Makes a rewrite without replacements.
     pub fn new(builder: BlockBuilder) -> Mutation {
-        Mutation { builder, symbols: Bindings::default(), vars: IdMap::new(), shapes_changed: false }
+        Mutation { builder, symbols: Bindings::default(), renames: false, vars: IdMap::new(), shapes_changed: false }
     }
 
     /// Replaces uses of a variable by a leaf from here on (TVM: writing into `var_remap_`).
@@ -166,7 +168,8 @@ impl Mutation {
 
     /// Replaces symbols and variables in a type.
     pub fn ty(&self, store: &mut Store, ty: TypeId) -> TypeId {
-        let ty = types::substitute(store, ty, &self.symbols);
+        let replace = if self.renames { types::rename } else { types::substitute };
+        let ty = replace(store, ty, &self.symbols);
         if !self.shapes_changed {
             return ty;
         }
@@ -234,7 +237,8 @@ impl Mutation {
             return dims;
         }
         let old = store.dims_of_id(dims).to_vec();
-        let new: Vec<Dim> = old.iter().map(|dim| types::substitute_dim(store, *dim, &self.symbols)).collect();
+        let replace = if self.renames { types::rename_dim } else { types::substitute_dim };
+        let new: Vec<Dim> = old.iter().map(|dim| replace(store, *dim, &self.symbols)).collect();
         store.dims(&new)
     }
 }

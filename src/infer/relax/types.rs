@@ -168,16 +168,32 @@ fn substitute_prim(store: &mut Store, root: PrimId, to: &Bindings) -> Dim {
     }
 }
 
-fn substitute_dims(store: &mut Store, dims: &[Dim], to: &Bindings) -> Rc<[Dim]> {
-    let new: Vec<Dim> = dims.iter().map(|dim| substitute_dim(store, *dim, to)).collect();
-    new.into()
+/// Gives symbols in an extent other names, and leaves its form as it is.
+pub fn rename_dim(store: &mut Store, dim: Dim, to: &Bindings) -> Dim {
+    let Dim::Expr(prim) = dim else { return substitute_dim(store, dim, to) };
+    let new =
+        crate::tir::substitute(store, prim, &mut |store, symbol| to.get(&symbol).copied().map(|dim| store.prim_of_dim(dim)));
+    store.dim_of_prim(new)
 }
 
-fn substitute_extents(store: &mut Store, extents: Extents, to: &Bindings) -> Extents {
-    match extents {
-        Extents::Known(dims) => Extents::Known(substitute_dims(store, &dims, to)),
+/// Replaces the extents in a type.
+fn map_dims(store: &mut Store, ty: TypeId, f: &dyn Fn(&mut Store, Dim) -> Dim) -> TypeId {
+    let known = |store: &mut Store, dims: &[Dim]| -> Rc<[Dim]> { dims.iter().map(|dim| f(store, *dim)).collect() };
+    let extents = |store: &mut Store, extents: Extents| match extents {
+        Extents::Known(dims) => Extents::Known(known(store, &dims)),
         other => other,
-    }
+    };
+    map(store, ty, &mut |store, node| match node {
+        Type::Tensor { shape, dtype } => Type::Tensor { shape: known(store, &shape), dtype },
+        Type::PartialTensor(info) => Type::PartialTensor(TensorInfo { extents: extents(store, info.extents), ..info }),
+        Type::Shape(of) => Type::Shape(extents(store, of)),
+        other => other,
+    })
+}
+
+/// Gives symbols in a type other names.
+pub fn rename(store: &mut Store, ty: TypeId, to: &Bindings) -> TypeId {
+    if to.is_empty() || is_plain(store, ty) { ty } else { map_dims(store, ty, &|store, dim| rename_dim(store, dim, to)) }
 }
 
 /// Replaces symbols in a type by their values.
@@ -185,14 +201,7 @@ pub fn substitute(store: &mut Store, ty: TypeId, to: &Bindings) -> TypeId {
     if to.is_empty() || is_plain(store, ty) {
         return ty;
     }
-    map(store, ty, &mut |store, node| match node {
-        Type::Tensor { shape, dtype } => Type::Tensor { shape: substitute_dims(store, &shape, to), dtype },
-        Type::PartialTensor(info) => {
-            Type::PartialTensor(TensorInfo { extents: substitute_extents(store, info.extents, to), ..info })
-        }
-        Type::Shape(extents) => Type::Shape(substitute_extents(store, extents, to)),
-        other => other,
-    })
+    map_dims(store, ty, &|store, dim| substitute_dim(store, dim, to))
 }
 
 /// Replaces the variables that hold shapes in a type by the results of `f`.

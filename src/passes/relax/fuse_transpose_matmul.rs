@@ -6,7 +6,9 @@ use super::calls::args;
 use super::fuse_ops_by_pattern::{FusionPattern, fuse_ops_by_pattern};
 use super::support::type_error;
 use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
-use crate::ir::{AttrValue, Expr, ExprId, Module, Store};
+use crate::infer::relax::{Signatures, deduce_call};
+use crate::ir::{AttrValue, Expr, ExprId, Extents, Module, Store, TensorInfo, TypeId};
+use crate::ops::lookup_relax;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::pattern::Patterns;
 use crate::topi::{self, Legalized};
@@ -120,6 +122,24 @@ fn swaps_last_axes(store: &Store, call: ExprId) -> Result<bool, &'static str> {
     Ok(axes == wanted)
 }
 
+/// Returns the type of a product with a transposed matrix, with the elements of `result`. The function that takes its place
+/// may have given another value: the matrix itself, where only that is read.
+fn product_type(store: &mut Store, x: ExprId, w: ExprId, result: TypeId) -> Option<TypeId> {
+    let (element, info) = (store.tensor_info(result)?.dtype, store.tensor_info(store.checked_type(w)?)?);
+    let Extents::Known(dims) = &info.extents else { return None };
+    let mut dims = dims.to_vec();
+    let rank = dims.len();
+    dims.swap(rank.checked_sub(1)?, rank.checked_sub(2)?);
+    let transposed = store.tensor_like(TensorInfo { extents: Extents::Known(dims.into()), ..info });
+    let transposed = store.relax_var("b", Some(transposed), false);
+    let transposed = store.use_var(transposed);
+    let callee = store.add(Expr::Op(lookup_relax("matmul")?));
+    let args = store.list(&[x, transposed]);
+    let product = deduce_call(store, &Signatures::default(), callee, args, None).ok()?;
+    let product = store.tensor_info(product)?;
+    Some(store.tensor_like(TensorInfo { dtype: element, ..product }))
+}
+
 struct Lower<'m> {
     module: &'m Module,
 }
@@ -145,6 +165,7 @@ impl BlockMutator for Lower<'_> {
             cx.builder.error("relax-fuse", message.to_owned(), store.source_span(post));
             return post;
         };
+        let ty = product_type(store, *x, *w, ty).unwrap_or(ty);
         match topi::product_with_transposed(store, &mut cx.builder, *x, *w, ty) {
             Legalized::New(new) => new,
             Legalized::Same => {
