@@ -46,7 +46,12 @@ pub fn table_parse(text: &str, names: &[u32], texts: &str, infer: bool) -> Js<js
         let opened = if lent.dialect == Dialect::Relay {
             open(&mut lent.store, text)
         } else {
-            let parsed = parse::parse_script_in(&mut lent.store, text, &given);
+            // Saved JSON is no script: it is read as wherever a program is opened.
+            let parsed = if text.trim_start().starts_with('{') {
+                parse::parse(&mut lent.store, text)
+            } else {
+                parse::parse_script_in(&mut lent.store, text, &given)
+            };
             if infer {
                 open_parsed(&mut lent.store, parsed)
             } else {

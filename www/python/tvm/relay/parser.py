@@ -12,7 +12,7 @@ from ..ir.module import IRModule
 
 def _parse(text):
     _engine.dialect(False)
-    if not text.lstrip().startswith("#["):
+    if not text.lstrip().startswith(("#[", "{")):
         text = f'#[version = "0.0.5"]\n{text}'
     words, expr, found = _engine.call("table_parse", text, _engine.words([0]), "", False)
     errors = [item[1] for item in found if item[0] == "error"]

@@ -296,9 +296,45 @@ def read(text, names, origin=None, infer=True):
             value = _usable(value)
             if value is not None or names[name] is None:
                 given[name] = value
-    words, texts = _Names(given).words()
+    return read_program("".join(macros) + text, given, origin, infer)
+
+
+class Metadata:
+    """The objects that stand behind `metadata[type][index]` in a program, from JSON."""
+
+    def __init__(self, text, nodes, pairs):
+        self._text = text
+        self._counts = {nodes[key]["data"]: len(nodes[items]["data"]) for key, items in zip(pairs[::2], pairs[1::2])}
+        self._known = {}
+
+    def keys(self):
+        return self._counts.keys()
+
+    def __contains__(self, kind):
+        return kind in self._counts
+
+    def __len__(self):
+        return len(self._counts)
+
+    def __getitem__(self, kind):
+        return [self._entry(kind, index) for index in range(self._counts[kind])]
+
+    def _entry(self, kind, index):
+        entry = (kind, index)
+        if entry not in self._known:
+            escaped = self._text.replace("\\", "\\\\").replace('"', '\\"')
+            function = read_program(
+                f'metadata = tvm.ir.load_json("""{escaped}""")\n'
+                f'@R.function\ndef entry():\n    value = metadata["{kind}"][{index}]\n    return value\n'
+            )
+            self._known[entry] = function.body.blocks[0].bindings[0].value
+        return self._known[entry]
+
+
+def read_program(source, given=None, origin=None, infer=True):
+    """Reads a program as the page does: TVMScript, Relay or JSON. Gives a module or a function."""
+    words, texts = _Names(given or {}).words()
     _engine.dialect(True)
-    source = "".join(macros) + text
     module, expr, found = _engine.call("table_parse", source, words, texts, infer)
     errors = [item for item in found if item[0] == "error"]
     if errors:

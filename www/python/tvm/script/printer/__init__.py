@@ -121,13 +121,28 @@ def to_json(node):
 
 
 def of_json(text):
-    """What `to_json` was given."""
+    """What `to_json` was given; of JSON that TVM wrote, a program or the metadata of one."""
     import json
 
+    from ...script.parser import Metadata, read_program
+
     data = json.loads(text)
-    if "passlab" in data and data["passlab"] in _saved:
-        return _saved[data["passlab"]]
-    raise ValueError("this JSON was not written in this session")
+    if "passlab" in data:
+        if data["passlab"] in _saved:
+            return _saved[data["passlab"]]
+        raise ValueError("this JSON was written by another run of the script")
+    nodes = data.get("nodes") or [{}]
+    root = nodes[data.get("root_index", data.get("root", 0))]
+    kind = root.get("type", root.get("type_key", ""))
+    if kind == "ir.IRModule":
+        return read_program(text)
+    if kind == "IRModule":
+        from ...relay.parser import parse
+
+        return parse(text)
+    if kind == "ffi.Map":
+        return Metadata(text, nodes, root["data"])
+    raise ValueError(f"JSON of an object of type `{kind}` is not read here; a module or the metadata of a program is")
 
 
 _ = PRIM
