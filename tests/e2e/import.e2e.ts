@@ -1,5 +1,6 @@
 /** Programs come in as files, folders and pasted text, and never replace the user's own work without a copy. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { zip } from "../../www/state/zip";
 import { eventually, SMALL, type Stage, setUp } from "./browser";
 
 let stage: Stage;
@@ -90,6 +91,22 @@ describe("import", () => {
       link,
     );
   });
+
+  test("an archive of such files is opened like its folder, and a damaged one is named", () =>
+    stage.withPage({}, async (lab) => {
+      const archive = zip([
+        { name: "1_InferType.relay", text: SMALL },
+        { name: "2_TheirPass.relay", text: SMALL.replace("multiply(%x, %0)", "add(%x, %0)") },
+      ]);
+      const given = (name: string, bytes: Uint8Array) =>
+        lab.page.setInputFiles('input[aria-label="Files"]', [
+          { name, mimeType: "application/zip", buffer: Buffer.from(bytes) },
+        ]);
+      await given("dump.zip", archive.slice(0, 50));
+      await lab.page.getByText("dump.zip cannot be opened: it is damaged.").waitFor();
+      await given("dump.zip", archive);
+      await lab.step(/^TheirPass changed/).waitFor();
+    }));
 });
 
 describe("what people paste", () => {

@@ -1,6 +1,6 @@
 /** Files and texts that are dropped, pasted or chosen, wherever on the page. */
 import { createSignal, onCleanup, onMount, Show } from "solid-js";
-import { isReproducer, textsOf } from "../state/importing";
+import { isReproducer, textsOf, Unreadable } from "../state/importing";
 import { useApp } from "./context";
 
 export function Importer() {
@@ -12,8 +12,8 @@ export function Importer() {
   const open = async (items: DataTransfer | FileList) => {
     try {
       await app.importFiles(await textsOf(items));
-    } catch {
-      app.say("The browser could not read that.");
+    } catch (error) {
+      app.say(error instanceof Unreadable ? error.message : "The browser could not read that.");
     }
   };
   const chosen = async (event: Event & { currentTarget: HTMLInputElement }) => {
@@ -86,7 +86,7 @@ export function Importer() {
       />
       <Show when={over()}>
         <div class="drop-files" aria-hidden="true">
-          Drop a program, a reproducer, or a folder of DumpIR
+          Drop a program, a reproducer, or a folder of DumpIR (zipped, too)
         </div>
       </Show>
     </>

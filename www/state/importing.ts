@@ -6,6 +6,9 @@ import { emptyDocument, type State } from "./model";
 /** More text than this is not opened: it could not be shown either. */
 export const MOST = 16_000_000;
 
+/** A file that cannot be read, with the reason for its user. */
+export class Unreadable extends Error {}
+
 const HEAD = /^(\/\/|#) passlab \d/;
 
 /** True if a text is a reproducer file: a program with its pipeline in a comment at its head. */
@@ -89,10 +92,21 @@ export function createImporting({
   return { importText, importFiles, openSteps };
 }
 
-/** Reads the texts of dropped or chosen files; folders with all files in them. */
+/** Reads the texts of dropped or chosen files; folders and archives with all files in them. */
 export async function textsOf(items: DataTransfer | FileList): Promise<DumpFile[]> {
   const out: DumpFile[] = [];
   const add = async (file: File, name: string) => {
+    const { isZip, unzip } = await import("./unzip");
+    if (isZip(name, new Uint8Array(await file.slice(0, 3).arrayBuffer()))) {
+      const inside = await unzip(new Uint8Array(await file.arrayBuffer()), MOST).catch((error) => {
+        throw new Unreadable(`${name} cannot be opened: ${error.message}.`);
+      });
+      const folder = name.replace(/\.zip$/i, "");
+      for (const { name: path, text } of inside) {
+        out.push({ name: path.includes("/") ? path : `${folder}/${path}`, text });
+      }
+      return;
+    }
     // Read as far as is needed to refuse it.
     out.push({ name, text: await file.slice(0, MOST + 1).text() });
   };
