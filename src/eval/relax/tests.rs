@@ -41,7 +41,7 @@ fn a_constant_without_value_is_named_by_its_number() {
 
 #[test]
 fn an_endless_recursion_uses_up_its_fuel_and_no_call_stack() {
-    let source = main_of("x: R.Tensor((2,), \"float32\")", "gv: R.Any = cls.main(x)\ngv1: R.Any = cls.main(gv)\nreturn gv1");
+    let source = main_of("x: R.Tensor((2,), \"float32\")", "gv: R.Any = cls.main(x)\ngv1: R.Any = cls.main(x)\nreturn gv1");
     let (_, code) = evaluated(&source, &[vector(&[1.0, 2.0])], 200_000).unwrap_err();
     assert_eq!(code, "eval-fuel");
 }

@@ -70,7 +70,7 @@ pub struct Recognised {
 /// Says what a text is. Takes time in proportion to the text, and reads nothing.
 pub fn recognise(source: &str) -> Recognised {
     if saved::is_saved(source) {
-        return Recognised { script: true, inner: None };
+        return Recognised { script: saved::is_script(source), inner: None };
     }
     let wrapped = wrap::unwrap(source);
     let text = wrapped.as_ref().map_or(source, |(text, _)| text.text.as_str());

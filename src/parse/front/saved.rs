@@ -14,13 +14,18 @@ pub(super) fn is_saved(text: &str) -> bool {
         && (text.contains("\"root_index\"") || text.contains("\"root\""))
 }
 
+/// True if saved JSON is of a TVM that has no Relay.
+pub(super) fn is_script(text: &str) -> bool {
+    text.contains("\"root_index\"")
+}
+
 /// The program of saved JSON as the text that TVM prints of it, so that it is checked like any other.
 pub(super) fn unpack(source: &str) -> Result<(Text, Diagnostic), Diagnostic> {
     let whole = Span::new(0, source.len());
     let help = "load it with `tvm.ir.load_json` and paste what `.script()` prints (`astext()` for Relay)";
     let wrong = |message: String| Diagnostic::error("front-saved", message, Span::new(0, source.len().min(1))).with_note(help);
     let (mut store, options) = (Store::new(), PrintOptions::default());
-    let program = if source.contains("\"root_index\"") {
+    let program = if is_script(source) {
         graph::read(&mut store, source).and_then(|root| match root {
             Root::Module(module) => Ok(print::module(&store, &module, &options)),
             Root::IndexMap(_) => Err("it is a map of indices, not a program".to_owned()),

@@ -45,6 +45,12 @@ fn a_program_is_found_in_notebooks_markdown_strings_and_logs() {
         plain.lines().map(|line| format!(">>> {line}\n")).collect(),
         plain.lines().map(|line| format!("    {line}\n")).collect(),
         colours,
+        plain.lines().map(|line| format!("2024-01-02 03:04:05,678 DEBUG {line}\n")).collect(),
+        plain.lines().map(|line| format!("2024-01-02 03:04:05,678 - my.passes - INFO - {line}\n")).collect(),
+        format!(
+            "--- a/m.py\n+++ b/m.py\n@@ -1,3 +1,3 @@\n{}",
+            plain.lines().map(|line| format!("-gone\n+{line}\n")).collect::<String>()
+        ),
     ];
     for text in texts {
         let found = read(&text);

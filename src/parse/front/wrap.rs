@@ -1,4 +1,4 @@
-//! Wrappings of a program: a notebook, Markdown, the colours of a terminal, prefixes of lines, a string literal.
+//! Wrappings of a program: a notebook, Markdown, the colours of a terminal, prefixes of lines, a string literal, a patch.
 
 use super::text::Text;
 use crate::diag::{Diagnostic, Span};
@@ -11,7 +11,8 @@ pub(super) fn unwrap(source: &str) -> Option<(Text, Vec<Diagnostic>)> {
     let mut text = Text::whole(source);
     let mut notes: Vec<Diagnostic> = Vec::new();
     for _ in 0..MOST_LAYERS {
-        let layers: [fn(&Text) -> Option<(Text, &'static str)>; 6] = [colours, notebook, fences, quotes, literal, odd_blanks];
+        let layers: [fn(&Text) -> Option<(Text, &'static str)>; 7] =
+            [colours, notebook, fences, patch, quotes, literal, odd_blanks];
         let Some((inner, what)) = layers.iter().find_map(|layer| layer(&text)) else { break };
         let end = source.trim_end().len();
         notes.push(Diagnostic::note("front-wrapped", what, Span::new(0, end.min(source.find('\n').unwrap_or(end)))));
@@ -40,6 +41,29 @@ fn colours(source: &Text) -> Option<(Text, &'static str)> {
     }
     out.copy(source, at..text.len());
     Some((out, "the colours of a terminal are left out"))
+}
+
+/// A patch (`diff -u`): the text as it is afterwards.
+fn patch(source: &Text) -> Option<(Text, &'static str)> {
+    let text = source.text.as_str();
+    let hunk = |line: &str| line.starts_with("@@ -") && line[4..].contains(" @@");
+    if !text.lines().any(hunk) {
+        return None;
+    }
+    let mut out = Text::default();
+    let (mut at, mut inside) = (0, false);
+    for line in text.split_inclusive('\n') {
+        let range = at..at + line.len();
+        at = range.end;
+        if hunk(line) {
+            inside = true;
+        } else if inside && line.starts_with([' ', '+']) && !line.starts_with("+++ ") {
+            out.copy(source, range.start + 1..range.end);
+        } else if inside && line.trim().is_empty() {
+            out.copy(source, range);
+        }
+    }
+    Some((out, "this is a patch: the text as it is afterwards is read"))
 }
 
 /// Blanks that are none to a reader: those of web pages.
@@ -287,10 +311,12 @@ fn number(line: &str) -> Option<usize> {
     Some(line.len() - behind.len() + usize::from(behind.starts_with(' ')))
 }
 
-/// `[12:34:56] file.cc:12: `, `2024-01-02 03:04:05,678 INFO: `, `INFO:root:`
+const LEVELS: [&str; 6] = ["INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL", "WARN"];
+
+/// `[12:34:56] file.cc:12: `, `2024-01-02 03:04:05,678 INFO: `, `2024-01-02 03:04:05,678 - passes - INFO - `, `INFO:root:`
 fn time(line: &str) -> Option<usize> {
     let mut rest = line;
-    for level in ["INFO", "DEBUG", "WARNING", "ERROR"] {
+    for level in LEVELS {
         if let Some(behind) = rest.strip_prefix(level).and_then(|rest| rest.strip_prefix(':')) {
             let behind = behind.split_once(':').map_or(behind, |(_, behind)| behind);
             return Some(line.len() - behind.len());
@@ -301,6 +327,9 @@ fn time(line: &str) -> Option<usize> {
     let stamp = rest.find(|c: char| !is_time(c)).unwrap_or(rest.len());
     if rest[..stamp].matches(':').count() < 2 {
         return None;
+    }
+    if let Some(behind) = behind_level(&rest[stamp..]) {
+        return Some(line.len() - behind.len());
     }
     rest = rest[stamp..].trim_start_matches(']');
     for mark in ["] ", ": ", "| "] {
@@ -313,6 +342,21 @@ fn time(line: &str) -> Option<usize> {
         }
     }
     Some(line.len() - rest.strip_prefix(' ').unwrap_or(rest).len())
+}
+
+/// The rest of a line behind the level of a log, which a time and perhaps the name of a logger precede.
+fn behind_level(rest: &str) -> Option<&str> {
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    for level in LEVELS {
+        let Some((before, behind)) = rest.split_once(level) else { continue };
+        let named = before.chars().all(|c| word(c) || matches!(c, ' ' | '-' | '[' | ']' | '|' | ':'));
+        if before.len() < 60 && named && !before.ends_with(word) && !behind.starts_with(word) {
+            let behind = behind.strip_prefix(']').unwrap_or(behind);
+            let behind = [" -", " |", ":"].iter().find_map(|mark| behind.strip_prefix(mark)).unwrap_or(behind);
+            return Some(behind.strip_prefix(' ').unwrap_or(behind));
+        }
+    }
+    None
 }
 
 /// True if a text has functions of TVM in it.
