@@ -95,6 +95,11 @@ pub fn types(store: &Store, lhs: TypeId, rhs: TypeId) -> bool {
     Comparer::new(store, EqualOptions::default()).types(lhs, rhs, false).is_ok()
 }
 
+/// True if two scalar expressions are one but for the names of their variables and buffers, each of which has one partner.
+pub fn like(store: &Store, lhs: PrimId, rhs: PrimId) -> bool {
+    lhs == rhs || Comparer::new(store, EqualOptions::default()).prims(lhs, rhs, true).is_ok()
+}
+
 /// The reason why two things are not equal.
 struct Mismatch {
     message: String,

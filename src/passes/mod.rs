@@ -209,6 +209,7 @@ pub static ALL: &[&PassSpec] = &[
     &tir::fp8_storage_legalize::SPEC,
     &tir::verify_memory::SPEC,
     &tir::remove_assume::SPEC,
+    &tir::use_assume_to_reduce_branches::SPEC,
     &tir::make_packed_api::SPEC,
     &tir::split_host_device::SPEC,
     &tir::pointer_value_type_rewrite::SPEC,

@@ -72,6 +72,7 @@ pub mod transform_mma_buffer_layout;
 mod undefined;
 pub mod unify_thread_binding;
 pub mod unroll_loop;
+pub mod use_assume_to_reduce_branches;
 pub mod vectorize_loop;
 pub mod verify_memory;
 pub mod verify_vtcm_limit;
