@@ -1,9 +1,10 @@
 //! Examples in text: a program in, a program or findings out.
 //!
-//! Each `tests/filetests/NAME.relay` and `relax/NAME.py` is a reproducer (a program with its passes in a head of
-//! comment lines, see `src/repro/text.rs`); `NAME.expected` is its outcome: the final program without type
-//! comments, or the findings as the command line shows them. `BLESS=1 cargo test --test filetests` rewrites the
-//! expectations; read them in the diff. `cargo xtask cross files` compares those of Relax with TVM's results.
+//! Each `tests/filetests/NAME.relay`, `relax/NAME.py` and `passes/NAME.py` (passes over tensor programs) is a reproducer
+//! (a program with its passes in a head of comment lines, see `src/repro/text.rs`); `NAME.expected` is its outcome: the
+//! final program without type comments, or the findings as the command line shows them. `BLESS=1 cargo test --test
+//! filetests` rewrites the expectations; read them in the diff. `cargo xtask cross files` compares those of Relax with
+//! TVM's results.
 
 use passlab::diag::render;
 use passlab::print::{self, PrintOptions};
@@ -30,7 +31,7 @@ fn outcome(name: &str, source: &str) -> String {
 fn every_example_gives_what_stands_beside_it() {
     let bless = std::env::var_os("BLESS").is_some();
     let mut files = Vec::new();
-    for folder in ["tests/filetests", "tests/filetests/relax"] {
+    for folder in ["tests/filetests", "tests/filetests/relax", "tests/filetests/passes"] {
         files.extend(std::fs::read_dir(Path::new(folder)).expect("the folder is there").flatten().map(|e| e.path()));
     }
     files.sort();
