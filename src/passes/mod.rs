@@ -180,6 +180,7 @@ pub static ALL: &[&PassSpec] = &[
     &tir::inject_ptx_async_copy::SPEC,
     &tir::inject_ptx_ldg32::SPEC,
     &tir::inject_software_pipeline::SPEC,
+    &tir::lower_async_dma::SPEC,
     &tir::lower_auto_copy::SPEC,
     &tir::lower_cross_thread_reduction::SPEC,
     &tir::lower_thread_allreduce::SPEC,

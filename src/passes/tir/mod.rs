@@ -33,6 +33,7 @@ pub mod instrument_bound_checkers;
 pub mod instrument_profile_intrinsics;
 pub mod lift_thread_binding;
 pub mod loop_partition;
+pub mod lower_async_dma;
 pub mod lower_auto_copy;
 pub mod lower_cross_thread_reduction;
 pub mod lower_init_block;
