@@ -243,9 +243,10 @@ fn floor_divide(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
         let quotient = te.over(a, b);
         return te.call("floor", &[quotient]);
     }
-    // Truth values do not count as integers here, and `floor` keeps them.
+    // Truth values do not count as integers here, and `floor` keeps them; by a float they are floats.
     if te.type_of(a) == DType::BOOL {
-        return te.bin(PrimOp::Div, a, b);
+        let quotient = te.bin(PrimOp::Div, a, b);
+        return if te.type_of(quotient).is_float() { te.call("floor", &[quotient]) } else { quotient };
     }
     te.floordiv(a, b)
 }

@@ -67,7 +67,8 @@ fn broadcast(cx: &mut Deduce<'_>, out: Option<DType>) -> Result<TypeId, String> 
     let (a, b) = (operand(cx, 0)?, operand(cx, 1)?);
     let dtype = match (out, a.dtype(), b.dtype()) {
         (Some(out), _, _) => Some(out),
-        (None, Some(a), Some(b)) if a != b => {
+        // Truth values go with anything.
+        (None, Some(a), Some(b)) if a != b && ![a, b].contains(&DType::BOOL) => {
             return Err(format!(
                 "Binary operators must have the same datatype for both operands. However, {} uses datatype {a} on the LHS, and datatype {b} on the RHS.",
                 cx.op
