@@ -2,13 +2,14 @@
 //!
 //! Source: `src/te/operation/create_primfunc.cc`, and from `ScriptComplete` the regions and the root block.
 
-use super::regions::Accesses;
+use super::nested::nest;
 use super::te::{Axis, Body, Stage, Te, Tensor};
 use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrValue, Attrs, AttrsId, Block, DType, For, ForKind, Id, IdMap, IterKind, IterVar, Name, PrimExpr, PrimFunc, PrimId,
-    PrimParam, Region, Stmt, StmtId, Symbol,
+    PrimParam, Stmt, StmtId, Symbol,
 };
+use crate::tir::access::block_accesses;
 use crate::tir::substitute;
 use rustc_hash::FxHashMap;
 
@@ -116,7 +117,7 @@ impl Making<'_> {
 
     /// Makes the loops and blocks of a stage.
     fn stage(&mut self, te: &mut Te, stage: Stage) -> StmtId {
-        let Stage { name, outputs, mut axes, mut reduced, body, attrs } = stage;
+        let Stage { name: hint, outputs, mut axes, mut reduced, body, attrs } = stage;
         if let Body::Whole(body, _) = body {
             return body;
         }
@@ -136,13 +137,13 @@ impl Making<'_> {
         let mut blocks = Vec::new();
         match body {
             Body::Extern(body, _) | Body::Whole(body, _) => {
-                let name = self.fresh(te, &name);
+                let name = self.fresh(te, &hint);
                 let block = Block { name, body, annotations, ..empty_block(te) };
                 let block = te.store.add_prim_block(block);
                 blocks.push(te.store.add_stmt(Stmt::Block(block)));
             }
             Body::Reduce(identities, sources, combine) => {
-                let name = self.fresh(te, &name);
+                let name = self.fresh(te, &hint);
                 let left: Vec<PrimId> = outputs.iter().map(|output| te.load(*output, &at)).collect();
                 let right: Vec<PrimId> = sources.iter().map(|source| te.simplify(*source)).collect();
                 // The combiner works in the types of the elements, unless indices are among them.
@@ -152,58 +153,54 @@ impl Making<'_> {
                 } else {
                     combine(te, &left, &right).into_iter().map(|value| in_wide_integers(te, value, &wide)).collect()
                 };
-                let init: Vec<StmtId> =
-                    outputs.iter().zip(identities).map(|(output, value)| write(te, *output, &at, value)).collect();
-                let mut reads = Accesses::default();
+                let init = |te: &mut Te, at: &[PrimId]| {
+                    let stmts: Vec<StmtId> =
+                        outputs.iter().zip(&identities).map(|(output, value)| write(te, *output, at, *value)).collect();
+                    Some(te.store.add_stmts(&stmts))
+                };
                 let mut stmts = Vec::new();
                 let mut values = combined.clone();
                 if outputs.len() > 1 {
                     for (output, value) in outputs.iter().zip(&combined) {
-                        let hint = format!("v_{}", te.tensor_name(*output));
-                        let (name, dtype) = (te.store.name(&hint), te.type_of(*value));
+                        let own = format!("v_{}", te.tensor_name(*output));
+                        let (name, dtype) = (te.store.name(&own), te.type_of(*value));
                         let var = te.store.add_symbol(Symbol { name, dtype, size: false });
                         stmts.push(te.store.add_stmt(Stmt::Bind { var, value: *value }));
                         values[stmts.len() - 1] = te.store.prim(PrimExpr::Var(var));
                     }
                 }
-                combined.iter().for_each(|value| reads.read(te, *value));
                 for (output, value) in outputs.iter().zip(values) {
                     stmts.push(write(te, *output, &at, value));
                 }
-                let block = Block {
-                    name,
-                    iters: iters.into(),
-                    reads: reads.regions(te, &outputs),
-                    writes: outputs.iter().map(|output| point(*output, &at)).collect(),
-                    init: Some(te.store.add_stmts(&init)),
-                    body: te.store.add_stmts(&stmts),
-                    annotations,
-                    ..empty_block(te)
-                };
+                let body = te.store.add_stmts(&stmts);
+                if let Some(nest) = nest(te, &axes, &reduced, &wide) {
+                    let (first, last) = (nest.first, nest.scopes.len() - 1);
+                    let leaf = init(te, &at).filter(|_| first == last);
+                    let inner = Block { name, init: leaf, body, annotations, ..empty_block(te) };
+                    return nest.around(te, inner, &mut |te, depth, scope| {
+                        let at: Vec<PrimId> = axes.iter().filter_map(|axis| scope.at.get(&axis.var)).copied().collect();
+                        let name = self.fresh(te, &format!("{hint}_l{}", depth + 1));
+                        Block { name, init: init(te, &at).filter(|_| first == depth), annotations, ..empty_block(te) }
+                    });
+                }
+                let block = Block { name, iters: iters.into(), init: init(te, &at), body, annotations, ..empty_block(te) };
+                let block = with_regions(te, block);
                 let block = te.store.add_prim_block(block);
                 blocks.push(te.store.add_stmt(Stmt::Block(block)));
             }
             Body::Values(values) => {
                 let several = values.len() > 1;
                 for (index, (output, value)) in outputs.iter().zip(values).enumerate() {
-                    let hint = if several { format!("{name}.v{index}") } else { name.clone() };
-                    let name = self.fresh(te, &hint);
+                    let own = if several { format!("{hint}.v{index}") } else { hint.clone() };
+                    let name = self.fresh(te, &own);
                     // Each block has variables of its own.
                     let (iters, at, value) =
                         if index == 0 { (iters.clone(), at.clone(), value) } else { again(te, &iters, value) };
                     let value = te.simplify(value);
                     let value = in_wide_integers(te, value, &wide);
-                    let mut reads = Accesses::default();
-                    reads.read(te, value);
-                    let block = Block {
-                        name,
-                        iters: iters.into(),
-                        reads: reads.regions(te, &[]),
-                        writes: [point(*output, &at)].into(),
-                        body: write(te, *output, &at, value),
-                        annotations,
-                        ..empty_block(te)
-                    };
+                    let body = write(te, *output, &at, value);
+                    let block = Block { name, iters: iters.into(), body, annotations, ..empty_block(te) };
+                    let block = with_regions(te, block);
                     let block = te.store.add_prim_block(block);
                     blocks.push(te.store.add_stmt(Stmt::Block(block)));
                 }
@@ -262,6 +259,16 @@ fn widened<'a>(te: &mut Te, axes: impl Iterator<Item = &'a mut Axis>) -> FxHashM
 
 /// Converts an element to the form of a program: indices and conditions on integers have 64 bits.
 fn in_wide_integers(te: &mut Te, value: PrimId, renamed: &FxHashMap<Id<Symbol>, PrimId>) -> PrimId {
+    widen(te, value, renamed).0
+}
+
+/// Converts an index, whose parts all have 64 bits in a program.
+pub(super) fn wide_index(te: &mut Te, index: PrimId, renamed: &FxHashMap<Id<Symbol>, PrimId>) -> PrimId {
+    widen(te, index, renamed).1
+}
+
+/// Returns an expression in the forms that it has as an element and as an index.
+fn widen(te: &mut Te, value: PrimId, renamed: &FxHashMap<Id<Symbol>, PrimId>) -> (PrimId, PrimId) {
     let mut order = Vec::new();
     te.store.for_each_prim(value, &mut |id, _| order.push(id));
     let mut wide: IdMap<PrimExpr, PrimId> = IdMap::new();
@@ -315,7 +322,7 @@ fn in_wide_integers(te: &mut Te, value: PrimId, renamed: &FxHashMap<Id<Symbol>, 
         };
         wide.insert(id, condition);
     }
-    done.get(value).copied().unwrap_or(value)
+    (done.get(value).copied().unwrap_or(value), wide.get(value).copied().unwrap_or(value))
 }
 
 /// Puts a block into loops, the first of them outermost.
@@ -325,7 +332,7 @@ pub(super) fn within_loops(te: &mut Te, loops: Vec<For>, block: Block) -> StmtId
     in_loops(te, loops, body)
 }
 
-fn in_loops(te: &mut Te, loops: Vec<For>, body: StmtId) -> StmtId {
+pub(super) fn in_loops(te: &mut Te, loops: Vec<For>, body: StmtId) -> StmtId {
     loops.into_iter().rev().fold(body, |body, head| te.store.add_stmt(Stmt::For(Box::new(head), body)))
 }
 
@@ -370,8 +377,10 @@ fn write(te: &mut Te, buffer: Tensor, at: &[PrimId], value: PrimId) -> StmtId {
     te.store.add_stmt(Stmt::Store { buffer, indices: at.into(), value })
 }
 
-fn point(buffer: Tensor, at: &[PrimId]) -> Region {
-    Region { buffer, ranges: at.iter().map(|index| (*index, None)).collect() }
+/// Gives a block the regions that it reads and writes.
+pub(super) fn with_regions(te: &mut Te, block: Block) -> Block {
+    let accesses = block_accesses(te.store, &block, &|_| true);
+    Block { reads: accesses.reads.into(), writes: accesses.writes.into(), ..block }
 }
 
 /// Makes an empty block.

@@ -187,13 +187,16 @@ fn adaptive(cx: &mut Lower) -> Lowered {
     let te = &mut cx.te;
     let own = te.shape(x);
     let mut shape = own.clone();
+    // Sizes that are written come as numbers of 32 bits, and so run their axes.
+    let mut runs = own.clone();
     if let Some(wanted) = wanted {
         for (index, axis) in axes.iter().enumerate() {
             let extent = wanted.get(index).or(wanted.first()).copied().ok_or(Refused::Leave)?;
             shape[*axis] = te.int(extent);
+            runs[*axis] = te.store.prim_int(extent, DType::I32);
         }
     }
-    let space = te.axes("ax", &shape);
+    let space = te.axes("ax", &runs);
     let at = te.vars(&space);
     // Returns the begin and the width of the window of an element.
     let windows = |te: &mut Te, at: &[PrimId]| -> Vec<(PrimId, PrimId)> {
@@ -214,17 +217,7 @@ fn adaptive(cx: &mut Lower) -> Lowered {
             .collect()
     };
     let places = windows(te, &at);
-    let mut extents = Vec::new();
-    for (_, extent) in &places {
-        let extent = te.simplify(*extent);
-        let mut varies = false;
-        te.store.for_each_prim(extent, &mut |id, _| varies |= at.contains(&id));
-        if varies {
-            // Windows of different sizes need a block in a block.
-            return Err(Refused::Leave);
-        }
-        extents.push(extent);
-    }
+    let extents: Vec<PrimId> = places.iter().map(|(_, extent)| te.simplify(*extent)).collect();
     let over = reduced(te, &extents);
     let k = te.vars(&over);
     let mut from = at;
@@ -236,16 +229,17 @@ fn adaptive(cx: &mut Lower) -> Lowered {
     let combine: Combine = |te, a, b| vec![te.plus(a[0], b[0])];
     let sum = te.add("adaptive_pool_sum", &shape, space, over, Body::Reduce(vec![zero], vec![source], combine), Vec::new())[0];
     let attrs = schedule(te, "adaptive_pool_avg");
-    let out = te.compute_with("adaptive_pool_avg", "ax", &shape, attrs, &mut |te, at| {
-        let mut count = te.number(1.0, te.dtype(sum));
-        for (_, extent) in windows(te, at) {
-            let extent = te.simplify(extent);
-            let extent = te.cast(DType::I32, extent);
-            let extent = te.cast(te.dtype(sum), extent);
-            count = te.times(count, extent);
-        }
-        let sum = te.load(sum, at);
-        te.over(sum, count)
-    });
+    let space = te.axes("ax", &runs);
+    let at = te.vars(&space);
+    let mut count = te.number(1.0, te.dtype(sum));
+    for (_, extent) in windows(te, &at) {
+        let extent = te.simplify(extent);
+        let extent = te.cast(DType::I32, extent);
+        let extent = te.cast(te.dtype(sum), extent);
+        count = te.times(count, extent);
+    }
+    let sum = te.load(sum, &at);
+    let mean = te.over(sum, count);
+    let out = te.add("adaptive_pool_avg", &shape, space, Vec::new(), Body::Values(vec![mean]), attrs)[0];
     cx.finish(&[out])
 }

@@ -4,7 +4,8 @@
 //! that of the block in the program. [`super::create`] builds the program.
 
 use crate::ir::{AttrValue, Buffer, DType, DTypeCode, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
-use crate::tir::{Facts, binary, cast, math, simplify};
+use crate::tir::arith::Analyzer;
+use crate::tir::{binary, cast, math};
 use rustc_hash::FxHashMap;
 
 /// A tensor: a placeholder or the result of a stage.
@@ -321,7 +322,7 @@ impl<'s> Te<'s> {
     }
 
     pub fn simplify(&mut self, prim: PrimId) -> PrimId {
-        simplify(self.store, &Facts::new(), prim)
+        Analyzer::new().simplify(self.store, prim)
     }
 
     /// Returns the product of extents; 1 for none.
