@@ -16,7 +16,6 @@ mod poly;
 pub mod reducer;
 mod reshape;
 mod rewrite;
-mod simplify;
 mod subst;
 mod target;
 
@@ -31,6 +30,5 @@ pub use reshape::{has_reshape_pattern, same_size};
 pub use rewrite::{
     Nothing, Rewriting, StmtMutator, copy_stmt, over_body, rebuild_func, rewrite_body, rewrite_func, substitute_stmt,
 };
-pub use simplify::{Facts, bounds, can_prove_equal, simplify};
 pub use subst::substitute;
 pub use target::{TARGET_KINDS, complete_target, device_type};

@@ -10,7 +10,8 @@ use super::lower::{Lower, Lowered, Refused};
 use super::te::{Axis, Body, Stage, Te, Tensor};
 use super::{Rule, rule};
 use crate::ir::{AttrValue, Block, DType, Dim, For, Id, IterKind, IterVar, PrimExpr, PrimId, PrimOp, Region, Stmt, Symbol};
-use crate::tir::{Facts, simplify, substitute};
+use crate::tir::arith::Analyzer;
+use crate::tir::substitute;
 
 pub(super) const RULES: &[Rule] = &[rule("layout_transform", "te_layout_transform", layout_transform)];
 
@@ -86,10 +87,10 @@ fn moved(te: &mut Te, x: Tensor, out: Tensor, vars: &[Id<Symbol>], indices: &[Pr
     let shape = te.shape(x);
     let axes = te.axes("self", &shape);
     let at = te.vars(&axes);
-    let mut facts = Facts::new();
+    let mut analyzer = Analyzer::new();
     for axis in &axes {
         if let Some(extent) = te.known(axis.extent) {
-            facts.assume_between(axis.var, 0, extent - 1);
+            analyzer.assume_between(axis.var, 0, extent - 1);
         }
     }
     // An axis of one element counts as zero in a sum; an index that is such an axis stays one.
@@ -100,7 +101,7 @@ fn moved(te: &mut Te, x: Tensor, out: Tensor, vars: &[Id<Symbol>], indices: &[Pr
     for index in indices {
         let values = if matches!(te.store.prim_of_id(*index), PrimExpr::Var(_)) { &at } else { &inside };
         let place = substitute(te.store, *index, &mut |_, symbol| Some(values[vars.iter().position(|var| *var == symbol)?]));
-        places.push(if at.contains(&place) { place } else { simplify(te.store, &facts, place) });
+        places.push(if at.contains(&place) { place } else { analyzer.simplify(te.store, place) });
     }
     let value = te.load(x, &at);
     whole(te, x, out, &axes, &at, &places, value);

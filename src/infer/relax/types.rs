@@ -6,8 +6,8 @@
 use crate::ir::sort::sort_by;
 use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, Type, TypeId, VarId};
 use crate::ops::dim_arith;
+use crate::tir::arith::Analyzer;
 use crate::tir::arith::equal_extents;
-use crate::tir::{Facts, simplify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -108,7 +108,7 @@ pub fn substitute_dim(store: &mut Store, dim: Dim, to: &Bindings) -> Dim {
             store.for_each_prim(prim, &mut |_, node| touched |= matches!(node, PrimExpr::Var(symbol) if becomes_another(symbol)));
             match touched.then(|| substitute_prim(store, prim, to)) {
                 Some(Dim::Expr(new)) => {
-                    let simple = simplify(store, &Facts::new(), new);
+                    let simple = Analyzer::new().simplify(store, new);
                     store.dim_of_prim(simple)
                 }
                 Some(new) => new,

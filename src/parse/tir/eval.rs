@@ -525,7 +525,7 @@ impl Reader<'_, '_, '_> {
                 if self.store.as_prim_int(lower) == Some(0) {
                     return difference;
                 }
-                tir::simplify(self.store, &tir::Facts::new(), difference)
+                tir::arith::Analyzer::new().simplify(self.store, difference)
             }
         }
     }

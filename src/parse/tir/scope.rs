@@ -337,7 +337,7 @@ impl Reader<'_, '_, '_> {
         let dtype = dtype.unwrap_or(DType::new(code, s.bits.max(t.bits)));
         let [min, end] = [min, end].map(|prim| tir::cast(self.store, dtype, prim));
         let difference = self.difference(min, end);
-        let extent = tir::simplify(self.store, &tir::Facts::new(), difference);
+        let extent = tir::arith::Analyzer::new().simplify(self.store, difference);
         step = step.or(positions.get(2).copied()).map(|step| tir::cast(self.store, dtype, step));
         let step = step.filter(|step| self.store.as_prim_int(*step) != Some(1));
         let kind = match kind {

@@ -19,7 +19,8 @@ use crate::ir::{
 };
 use crate::ops;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
-use crate::tir::{Copier, Facts, can_prove_equal};
+use crate::tir::Copier;
+use crate::tir::arith::Analyzer;
 use crate::topi::{self, Legalized};
 use rustc_hash::FxHashMap;
 
@@ -214,7 +215,7 @@ fn alike(store: &mut Store, a: TypeId, b: TypeId) -> bool {
     let (Extents::Known(left), Extents::Known(right)) = (a.extents, b.extents) else { return false };
     let same = |store: &mut Store, a: Dim, b: Dim| {
         let (a, b) = (store.prim_of_dim(a), store.prim_of_dim(b));
-        can_prove_equal(store, &Facts::new(), a, b)
+        Analyzer::new().can_prove_equal(store, a, b)
     };
     a.dtype.is_some()
         && a.dtype == b.dtype

@@ -4,7 +4,8 @@
 
 use crate::ir::{AttrNode, AttrsId, ExprId, For, ForKind, Id, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
-use crate::tir::{Facts, Rewriting, StmtMutator, can_prove_equal, cast, rewrite_func};
+use crate::tir::arith::Analyzer;
+use crate::tir::{Rewriting, StmtMutator, cast, rewrite_func};
 
 /// TVM's `s_tir.transform.UnifyThreadBinding`.
 pub static SPEC: PassSpec = PassSpec {
@@ -140,12 +141,12 @@ impl Unify {
     }
 
     fn fits(&self, cx: &mut Rewriting<'_>, found: &Index, index: &Index) -> bool {
-        let facts = Facts::new();
-        if !can_prove_equal(cx.store, &facts, found.min, index.min) {
+        let mut analyzer = Analyzer::new();
+        if !analyzer.can_prove_equal(cx.store, found.min, index.min) {
             cx.fail("tir-threads", "loops over one index of threads begin differently");
             return false;
         }
-        if can_prove_equal(cx.store, &facts, found.extent, index.extent) {
+        if analyzer.can_prove_equal(cx.store, found.extent, index.extent) {
             return true;
         }
         let tag = cx.store.str(found.tag).to_owned();

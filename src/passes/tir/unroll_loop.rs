@@ -4,7 +4,8 @@
 
 use crate::ir::{Buffer, ExprId, For, ForKind, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
-use crate::tir::{Facts, Rewriting, StmtMutator, binary, copy_stmt, rewrite_func, simplify, substitute_stmt};
+use crate::tir::arith::Analyzer;
+use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, rewrite_func, substitute_stmt};
 use rustc_hash::FxHashSet;
 
 /// TVM's `tirx.transform.UnrollLoop`.
@@ -152,7 +153,7 @@ impl Unroll {
     fn unroll(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
         let new = cx.descend(self, id);
         let Stmt::For(head, body) = cx.store.stmt(new).clone() else { return Some(new) };
-        let extent = simplify(cx.store, &Facts::new(), head.extent);
+        let extent = Analyzer::new().simplify(cx.store, head.extent);
         let extent = cx.store.as_prim_int(extent).filter(|extent| i32::try_from(*extent).is_ok());
         let mut unrolled = head.kind == ForKind::Serial && self.normal_depth == 0 && self.unrolled_depth <= self.max_depth;
         unrolled =

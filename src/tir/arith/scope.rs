@@ -109,6 +109,11 @@ impl Analyzer {
         self.bind_in_comparisons(store, symbol, min, extent);
     }
 
+    /// Says that a variable is not negative, as extents are.
+    pub fn assume_natural(&mut self, symbol: Id<Symbol>) {
+        self.assume_between(symbol, 0, Bound::INF);
+    }
+
     /// Sets the bounds of a variable, both included, replacing earlier ones.
     pub fn assume_between(&mut self, symbol: Id<Symbol>, min: i64, max: i64) {
         self.known.entry(symbol).or_default().bound = Some(Bound { min, max });

@@ -2,6 +2,7 @@
 
 use super::{Deduce, Tensor, any, int};
 use crate::ir::{AttrValue, DType, DTypeCode, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId};
+use crate::tir::arith::{Analyzer, Bound};
 use std::rc::Rc;
 
 /// `broadcast_to`: a tensor and a shape.
@@ -517,13 +518,13 @@ pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
     let vague = |cx: &mut Deduce<'_>| Ok(cx.vague(Some(last.len()), data.dtype(), data.vdevice()));
     let Extents::Known(shape) = &data.info.extents else { return vague(cx) };
-    let mut facts = crate::tir::Facts::new();
+    let mut analyzer = Analyzer::new();
     let mut given = Vec::with_capacity(shape.len());
     for (index, extent) in initial.iter().zip(shape.iter()) {
         let AttrValue::Dim(Dim::Symbol(symbol)) = index else { return vague(cx) };
         given.push((*symbol, *extent));
         if let Some(extent) = extent.known() {
-            facts.assume_between(*symbol, 0, extent - 1);
+            analyzer.assume_between(*symbol, 0, extent - 1);
         }
     }
     let mut out = Vec::with_capacity(last.len());
@@ -544,7 +545,7 @@ pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             other => int(other.as_int().unwrap_or(0)),
         };
         let prim = cx.store.prim_of_dim(dim);
-        let (least, most) = crate::tir::bounds(cx.store, &facts, prim);
+        let Bound { min: least, max: most } = analyzer.const_int_bound(cx.store, prim);
         match most.checked_sub(least).and_then(|extent| extent.checked_add(1)).filter(|_| least == 0) {
             Some(extent) => out.push(int(extent)),
             None => return vague(cx),

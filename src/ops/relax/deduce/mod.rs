@@ -28,7 +28,7 @@ use crate::ir::{
     TypeId, show_type,
 };
 use crate::ops::dim_arith;
-use crate::tir::arith::equal_extents;
+use crate::tir::arith::{Analyzer, equal_extents};
 use std::rc::Rc;
 
 /// A rule: the type of the call, or the reason why there is none.
@@ -265,13 +265,13 @@ impl Deduce<'_> {
     /// Simplifies an extent, with its symbols as extents.
     pub fn natural(&mut self, dim: Dim) -> Dim {
         let Dim::Expr(prim) = dim else { return dim };
-        let mut facts = crate::tir::Facts::new();
+        let mut analyzer = Analyzer::new();
         self.store.for_each_prim(prim, &mut |_, expr| {
             if let crate::ir::PrimExpr::Var(symbol) = expr {
-                facts.assume_natural(*symbol);
+                analyzer.assume_natural(*symbol);
             }
         });
-        let simple = crate::tir::simplify(self.store, &facts, prim);
+        let simple = analyzer.simplify(self.store, prim);
         self.store.dim_of_prim(simple)
     }
 

@@ -2,13 +2,13 @@
 
 use crate::ir::{AttrValue, Dim, Function, Id, IdMap, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use crate::passes::relax::calls::signature_symbols;
-use crate::tir::{self, Facts};
+use crate::tir::{self, arith::Analyzer};
 use rustc_hash::FxHashMap;
 
 /// The known bounds of the symbols of functions.
 #[derive(Default)]
 pub(super) struct Bounds {
-    pub(super) facts: Facts,
+    pub(super) analyzer: Analyzer,
     ranges: FxHashMap<Id<Symbol>, (i64, i64)>,
 }
 
@@ -34,11 +34,11 @@ impl Bounds {
             match (of(&upper), of(&lower)) {
                 (Some(most), least) => {
                     let least = least.unwrap_or(0);
-                    self.facts.assume_between(symbol, least, most);
+                    self.analyzer.assume_between(symbol, least, most);
                     self.ranges.insert(symbol, (least, most));
                 }
-                (None, Some(least)) if least >= 0 => self.facts.assume_natural(symbol),
-                (None, _) if natural.contains(&name) => self.facts.assume_natural(symbol),
+                (None, Some(least)) if least >= 0 => self.analyzer.assume_natural(symbol),
+                (None, _) if natural.contains(&name) => self.analyzer.assume_natural(symbol),
                 _ => {}
             }
         }
@@ -46,13 +46,13 @@ impl Bounds {
     }
 
     /// Returns upper bounds of extents; an extent without a known bound stays.
-    pub(super) fn largest(&self, store: &mut Store, dims: &[Dim]) -> Vec<Dim> {
+    pub(super) fn largest(&mut self, store: &mut Store, dims: &[Dim]) -> Vec<Dim> {
         dims.iter().map(|dim| self.most(store, *dim)).collect()
     }
 
-    fn most(&self, store: &mut Store, dim: Dim) -> Dim {
+    fn most(&mut self, store: &mut Store, dim: Dim) -> Dim {
         let prim = store.prim_of_dim(dim);
-        let (_, most) = tir::bounds(store, &self.facts, prim);
+        let most = self.analyzer.const_int_bound(store, prim).max;
         if most < i64::MAX {
             return Dim::Int { value: most, bits: 64 };
         }
@@ -63,7 +63,7 @@ impl Bounds {
     }
 
     /// Returns the bounds of an expression as expressions over unbounded symbols (TVM's `IntSet`).
-    fn interval(&self, store: &mut Store, root: PrimId) -> Option<Ends> {
+    fn interval(&mut self, store: &mut Store, root: PrimId) -> Option<Ends> {
         let mut order = Vec::new();
         store.for_each_prim(root, &mut |id, _| order.push(id));
         let mut known: IdMap<PrimExpr, Ends> = IdMap::new();
@@ -90,7 +90,7 @@ impl Bounds {
         known.get(root).copied()
     }
 
-    fn ends(&self, store: &mut Store, op: PrimOp, a: Ends, b: Ends) -> Option<Ends> {
+    fn ends(&mut self, store: &mut Store, op: PrimOp, a: Ends, b: Ends) -> Option<Ends> {
         let mut pair = |x: Ends, y: Ends| Some((tir::binary(store, op, x.0, y.0), tir::binary(store, op, x.1, y.1)));
         if a.0 == a.1 && b.0 == b.1 {
             return pair(a, b);
@@ -101,7 +101,7 @@ impl Bounds {
             PrimOp::Mul | PrimOp::FloorDiv => {
                 // As in TVM, a factor with a single value stands behind.
                 let (a, b) = if op == PrimOp::Mul && a.0 == a.1 { (b, a) } else { (a, b) };
-                let least = tir::bounds(store, &self.facts, b.0).0;
+                let least = self.analyzer.const_int_bound(store, b.0).min;
                 if b.0 != b.1 || least < i64::from(op == PrimOp::FloorDiv) {
                     return None;
                 }

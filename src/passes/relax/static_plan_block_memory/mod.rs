@@ -104,7 +104,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         let Expr::Function(id) = store.expr(function) else { continue };
         let data = *store.function(id);
         let dynamic = store.attr_int(data.attrs, DYNAMIC).is_some_and(|value| value != 0);
-        let mut rewriter = Rewrite { plan: &planned, bounds: &bounds, storage: FxHashMap::default(), dynamic };
+        let mut rewriter = Rewrite { plan: &planned, bounds: &mut bounds, storage: FxHashMap::default(), dynamic };
         under_way.forget();
         let mut new = rewrite(store, &mut under_way, &mut rewriter, function);
         if dynamic && let Expr::Function(id) = store.expr(new) {
@@ -125,7 +125,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
 
 struct Rewrite<'p> {
     plan: &'p Plan,
-    bounds: &'p Bounds,
+    bounds: &'p mut Bounds,
     /// The memory of tokens that have been allocated already.
     storage: FxHashMap<usize, ExprId>,
     /// True if tensors outside of the plan get memory for their largest shape.

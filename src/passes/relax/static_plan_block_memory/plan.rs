@@ -90,7 +90,7 @@ enum Round {
 }
 
 impl Planner<'_> {
-    fn walk(&mut self, store: &mut Store, bounds: &Bounds, body: ExprId, round: Round) {
+    fn walk(&mut self, store: &mut Store, bounds: &mut Bounds, body: ExprId, round: Round) {
         let mut stack = vec![Task::Seq(body)];
         while let Some(task) = stack.pop() {
             match task {
@@ -204,7 +204,7 @@ impl Planner<'_> {
     }
 
     /// The first round: counts the uses of each token.
-    fn count(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
+    fn count(&mut self, store: &mut Store, bounds: &mut Bounds, call: ExprId) {
         if self.tokens.is_empty() && op_name(store, call) != "builtin.alloc_tensor" {
             return;
         }
@@ -245,7 +245,7 @@ impl Planner<'_> {
     }
 
     /// Plans memory for a tensor if possible; any other tensor stays out of the plan.
-    fn create(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
+    fn create(&mut self, store: &mut Store, bounds: &mut Bounds, call: ExprId) {
         let [size, element, _, scope] = args(store, call)[..] else { return };
         let (Some(dims), Expr::DataType(dtype), Expr::Str(scope)) =
             (extents(store, size), store.expr(element), store.expr(scope))
@@ -274,12 +274,12 @@ impl Planner<'_> {
     }
 
     /// The second round: assigns memory to tokens.
-    fn assign(&mut self, store: &mut Store, bounds: &Bounds, call: ExprId) {
+    fn assign(&mut self, store: &mut Store, bounds: &mut Bounds, call: ExprId) {
         let given = args(store, call);
         match op_name(store, call) {
             "builtin.alloc_tensor" => {
                 let Some(Tokens::One(wanted)) = self.exprs.get(&call).cloned() else { return };
-                let token = self.pool.take(store, &bounds.facts, &mut self.tokens, wanted).unwrap_or(wanted);
+                let token = self.pool.take(store, &mut bounds.analyzer, &mut self.tokens, wanted).unwrap_or(wanted);
                 self.allocated.insert(call, token);
                 self.exprs.insert(call, Tokens::One(token));
                 return;

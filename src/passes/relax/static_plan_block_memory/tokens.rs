@@ -1,7 +1,7 @@
 //! Pieces of memory that tensors may share, and the pool of those that are free.
 
 use crate::ir::{DType, Dim, PrimId, Store};
-use crate::tir::{Facts, can_prove_equal};
+use crate::tir::arith::Analyzer;
 use rustc_hash::FxHashMap;
 
 /// A planned piece of memory.
@@ -69,7 +69,13 @@ impl Pool {
     }
 
     /// Takes free memory that fits.
-    pub(super) fn take(&mut self, store: &mut Store, facts: &Facts, tokens: &mut [Token], wanted: usize) -> Option<usize> {
+    pub(super) fn take(
+        &mut self,
+        store: &mut Store,
+        analyzer: &mut Analyzer,
+        tokens: &mut [Token],
+        wanted: usize,
+    ) -> Option<usize> {
         if tokens[wanted].uses == 0 {
             return None;
         }
@@ -77,7 +83,8 @@ impl Pool {
         let pool = self.free.entry((tokens[wanted].scope.clone(), tokens[wanted].dtype)).or_default();
         let at = if size == -1 {
             let bytes = tokens[wanted].bytes;
-            let same = |(known, token): &(i64, usize)| *known == -1 && can_prove_equal(store, facts, bytes, tokens[*token].bytes);
+            let same =
+                |(known, token): &(i64, usize)| *known == -1 && analyzer.can_prove_equal(store, bytes, tokens[*token].bytes);
             pool.iter().position(same)?
         } else {
             let begin = pool.partition_point(|(free, _)| *free < size / RANGE);
@@ -121,14 +128,14 @@ mod tests {
             Token { uses, bytes, dtype: DType::F32, scope: "global".to_owned() }
         };
         let mut tokens = vec![token(100, 0), token(40, 0), token(50, 2), token(60, 1), token(10_000, 1)];
-        let (mut pool, facts) = (Pool::default(), Facts::new());
+        let (mut pool, mut analyzer) = (Pool::default(), Analyzer::new());
         pool.release(store, &tokens, 0);
         pool.release(store, &tokens, 1);
-        assert_eq!(pool.take(store, &facts, &mut tokens, 2), Some(0));
+        assert_eq!(pool.take(store, &mut analyzer, &mut tokens, 2), Some(0));
         assert_eq!(tokens[0].uses, 2);
-        assert_eq!(pool.take(store, &facts, &mut tokens, 3), Some(1));
+        assert_eq!(pool.take(store, &mut analyzer, &mut tokens, 3), Some(1));
         assert_eq!(tokens[1].bytes(store).known(), Some(60));
         pool.release(store, &tokens, 1);
-        assert_eq!(pool.take(store, &facts, &mut tokens, 4), None);
+        assert_eq!(pool.take(store, &mut analyzer, &mut tokens, 4), None);
     }
 }
