@@ -10,12 +10,16 @@ use super::support::type_error;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::infer::relax::types::symbols;
 use crate::ir::rewrite::Visit;
-use crate::ir::{AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Extents, Id, Module, Store, TensorInfo, VarId};
+use crate::ir::{
+    AttrValue, Binding, BindingBlock, DType, Expr, ExprId, Extents, Id, Module, Store, TensorInfo, Type, TypeId, VarId,
+};
 use crate::ops;
 use crate::ops::MixedPrecision;
 use crate::ops::build::with_attrs;
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
+use crate::print::relax_ty;
 use cast::{all_castable, cast};
+use rustc_hash::FxHashSet;
 use wanted::{DTypes, Wanted, dtypes};
 
 /// TVM's `relax.transform.ToMixedPrecision`.
@@ -87,7 +91,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
         return Err(type_error("no block is being built"));
     }
     let wanted = Wanted::of(store, function);
-    let mut rewriter = Rewrite { wanted, out_dtype, half_inputs, params: Vec::new(), functions: Vec::new() };
+    let mut rewriter =
+        Rewrite { wanted, out_dtype, half_inputs, params: Vec::new(), functions: Vec::new(), emitted: FxHashSet::default() };
     rewrite_function(store, module, function, &mut rewriter)
 }
 
@@ -110,6 +115,27 @@ struct Rewrite {
     params: Vec<VarId>,
     /// Inner functions of dataflow blocks, which TVM cannot call there: it treats every changed variable as a tensor.
     functions: Vec<VarId>,
+    /// Variables whose values were rewritten, if only to the same again: TVM takes each use of one for a tensor.
+    emitted: FxHashSet<VarId>,
+}
+
+/// Reports a value that TVM takes for a tensor, or a tuple of tensors, though a part of it is something else.
+fn no_tensor(store: &Store, cx: &mut Mutation, value: ExprId, place: ExprId) {
+    let part = store.checked_type(value).and_then(|ty| other_part(store, ty));
+    let message = match part {
+        Some(ty) => format!("Expected TensorType, but got {}", relax_ty(store, ty)),
+        None => "Expected TensorType, but got something without a type".to_owned(),
+    };
+    cx.builder.error("mixed-precision", message, store.source_span(place));
+}
+
+/// Returns the first part of a type that is neither a tensor nor a tuple.
+fn other_part(store: &Store, ty: TypeId) -> Option<TypeId> {
+    match store.type_of_id(ty) {
+        Type::Tuple(fields) => fields.iter().find_map(|field| other_part(store, *field)),
+        Type::Tensor { .. } | Type::PartialTensor(_) => None,
+        _ => Some(ty),
+    }
 }
 
 impl BlockMutator for Rewrite {
@@ -117,8 +143,15 @@ impl BlockMutator for Rewrite {
         "half precision"
     }
 
-    fn wants(&self, _: &Store, _: ExprId) -> bool {
-        false
+    fn wants(&self, store: &Store, id: ExprId) -> bool {
+        let fails = |id: ExprId| {
+            matches!(store.expr(id), Expr::Var(var) if self.emitted.contains(&var)) && dtypes(store, id, None).is_none()
+        };
+        match store.expr(id) {
+            Expr::Var(_) => fails(id),
+            Expr::Call { args, .. } if policy(store, id).is_none() => store.items(args).any(fails),
+            _ => false,
+        }
     }
 
     fn wants_leaves(&self) -> bool {
@@ -128,11 +161,11 @@ impl BlockMutator for Rewrite {
     fn enter(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> Visit {
         match store.expr(id) {
             Expr::Function(function) => self.params = store.items(store.function(function).params).collect(),
-            Expr::Var(var) if cx.builder.is_dataflow() => {
-                if let (Some(new), Some(to)) = (cx.replaced(var), dtypes(store, id, None)) {
-                    return Visit::Replace(cast(store, new, &to));
-                }
-            }
+            Expr::Var(var) if cx.builder.is_dataflow() => match (cx.replaced(var), dtypes(store, id, None)) {
+                (Some(new), Some(to)) => return Visit::Replace(cast(store, new, &to)),
+                (new, None) if new.is_some() || self.emitted.contains(&var) => no_tensor(store, cx, id, id),
+                _ => {}
+            },
             _ => {}
         }
         Visit::Descend
@@ -141,6 +174,14 @@ impl BlockMutator for Rewrite {
     fn enter_binding(&mut self, store: &mut Store, cx: &mut Mutation, binding: Binding) -> bool {
         if !cx.builder.is_dataflow() || binding.cast.is_some() {
             return true;
+        }
+        let emits = match store.expr(binding.value) {
+            Expr::Call { .. } => policy(store, binding.value).is_some(),
+            Expr::Tuple(_) | Expr::TupleGetItem { .. } => true,
+            _ => false,
+        };
+        if emits {
+            self.emitted.insert(binding.var);
         }
         let value = match store.expr(binding.value) {
             Expr::Call { args, .. } if op_name(store, binding.value) == "wrap_param" && !args.is_empty() => store.item(args, 0),
@@ -155,9 +196,8 @@ impl BlockMutator for Rewrite {
                 }
             },
             Expr::Tuple(_) => {
-                if store.var_type(binding.var).is_some_and(|ty| DTypes::of(store, ty, None).is_none()) {
-                    let message = "Expected TensorType, but something else stands in the tuple";
-                    cx.builder.error("mixed-precision", message, store.source_span(binding.value));
+                if dtypes(store, binding.value, None).is_none() {
+                    no_tensor(store, cx, binding.value, binding.value);
                 }
                 let value = remap(store, cx, binding.value);
                 self.leaving(store, cx, binding, value)
@@ -253,8 +293,7 @@ impl Rewrite {
                     .map(|(old, new)| match dtypes(store, *old, None) {
                         Some(to) => cast(store, *new, &to),
                         None => {
-                            let message = "Expected TensorType, but an operand is something else";
-                            cx.builder.error("mixed-precision", message, store.source_span(binding.value));
+                            no_tensor(store, cx, *old, binding.value);
                             *new
                         }
                     })
@@ -278,7 +317,10 @@ impl Rewrite {
         if always && store.var_data(binding.var).dataflow {
             return match dtypes(store, value, Some(to)) {
                 Some(to) => cast(store, value, &to),
-                None => value,
+                None => {
+                    no_tensor(store, cx, value, binding.value);
+                    value
+                }
             };
         }
         self.leaving(store, cx, binding, value)
@@ -313,7 +355,10 @@ impl Rewrite {
         let value = cx.builder.normalize(store, value);
         match store.var_type(binding.var).and_then(|ty| DTypes::of(store, ty, None)) {
             Some(to) => cast(store, value, &to),
-            None => value,
+            None => {
+                no_tensor(store, cx, binding.value, binding.value);
+                value
+            }
         }
     }
 
