@@ -1,11 +1,27 @@
+import { basename } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The built page in a real browser. Two files at a time: much of it waits for a limit of time to pass. */
+/** The files that take longest, which begin first: the last to end would run alone. */
+const LONG = ["hostile", "python", "tutorials", "lessons", "access"];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = (file: TestSpecification) => {
+      const at = LONG.indexOf(basename(file.moduleId, ".e2e.ts"));
+      return at < 0 ? LONG.length : at;
+    };
+    return [...files].sort((a, b) => rank(a) - rank(b));
+  }
+}
+
+/** The built page in a real browser. Three files at a time: much of it waits for a limit of time to pass. */
 export default defineConfig({
   test: {
     include: ["tests/e2e/**/*.e2e.ts"],
     environment: "node",
-    maxWorkers: 2,
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A browser on a busy machine may lose a race of time; a real failure occurs each time.

@@ -43,8 +43,8 @@ export function createRuns({
     spawn: room.spawn,
     spawnSandbox: room.spawnSandbox,
     limit: (kind, scripted) => {
-      const most = kind === "eval" ? EVAL_LIMIT : room.watchdog;
-      return scripted ? Math.min(most, state().preferences.patience * 1000) : most;
+      if (scripted) return state().preferences.patience * 1000;
+      return kind === "eval" ? EVAL_LIMIT : room.watchdog;
     },
     startLimit: START_LIMIT,
     slowAfter: SLOW_AFTER,
