@@ -2,8 +2,8 @@
 //! cost that grows with the program and not faster. Costs are counted in nodes, since a clock in a test is not to be
 //! trusted.
 //!
-//! Not part of a plain `cargo test`: unoptimised this takes minutes. `cargo xtask test deep` runs it on a release
-//! build.
+//! Not part of a plain `cargo test`: unoptimised this takes minutes. `cargo xtask test deep` runs it in the profile
+//! `checked`.
 
 use passlab::diff::diff;
 use passlab::eval::{self, EvalOptions};
