@@ -2,8 +2,8 @@
 //!
 //! Source: `src/te/operation/create_primfunc.cc`, and from `ScriptComplete` the regions and the root block.
 
-use super::nested::nest;
-use super::te::{Axis, Body, Stage, Te, Tensor};
+use super::nested::{Scope, nest};
+use super::te::{Axis, Body, Combine, Stage, Te, Tensor};
 use crate::ir::sort::sort_by;
 use crate::ir::{
     AttrValue, Attrs, AttrsId, Block, DType, For, ForKind, Id, IdMap, IterKind, IterVar, Name, PrimExpr, PrimFunc, PrimId,
@@ -124,13 +124,7 @@ impl Making<'_> {
         let wide = widened(te, axes.iter_mut().chain(&mut reduced));
         let annotations = self.annotations(te, attrs);
         let at = te.vars(&axes);
-        let mut loops = Vec::new();
-        let mut iters = Vec::new();
-        for (axis, kind) in axes.iter().map(|a| (a, IterKind::Spatial)).chain(reduced.iter().map(|a| (a, IterKind::Reduce))) {
-            let (head, iter) = spread(te, axis, kind);
-            loops.push(head);
-            iters.push(iter);
-        }
+        let (loops, mut iters): (Vec<For>, Vec<IterVar>) = axes.iter().map(|axis| spread(te, axis, IterKind::Spatial)).unzip();
         if iters.is_empty() && !matches!(body, Body::Extern(..)) {
             iters.push(dummy(te));
         }
@@ -143,50 +137,8 @@ impl Making<'_> {
                 blocks.push(te.store.add_stmt(Stmt::Block(block)));
             }
             Body::Reduce(identities, sources, combine) => {
-                let name = self.fresh(te, &hint);
-                let left: Vec<PrimId> = outputs.iter().map(|output| te.load(*output, &at)).collect();
-                let right: Vec<PrimId> = sources.iter().map(|source| te.simplify(*source)).collect();
-                // The combiner works in the types of the elements, unless indices are among them.
-                let combined: Vec<PrimId> = if wide.is_empty() {
-                    let right: Vec<PrimId> = right.into_iter().map(|value| in_wide_integers(te, value, &wide)).collect();
-                    combine(te, &left, &right)
-                } else {
-                    combine(te, &left, &right).into_iter().map(|value| in_wide_integers(te, value, &wide)).collect()
-                };
-                let init = |te: &mut Te, at: &[PrimId]| {
-                    let stmts: Vec<StmtId> =
-                        outputs.iter().zip(&identities).map(|(output, value)| write(te, *output, at, *value)).collect();
-                    Some(te.store.add_stmts(&stmts))
-                };
-                let mut stmts = Vec::new();
-                let mut values = combined.clone();
-                if outputs.len() > 1 {
-                    for (output, value) in outputs.iter().zip(&combined) {
-                        let own = format!("v_{}", te.tensor_name(*output));
-                        let (name, dtype) = (te.store.name(&own), te.type_of(*value));
-                        let var = te.store.add_symbol(Symbol { name, dtype, size: false });
-                        stmts.push(te.store.add_stmt(Stmt::Bind { var, value: *value }));
-                        values[stmts.len() - 1] = te.store.prim(PrimExpr::Var(var));
-                    }
-                }
-                for (output, value) in outputs.iter().zip(values) {
-                    stmts.push(write(te, *output, &at, value));
-                }
-                let body = te.store.add_stmts(&stmts);
-                if let Some(nest) = nest(te, &axes, &reduced, &wide) {
-                    let (first, last) = (nest.first, nest.scopes.len() - 1);
-                    let leaf = init(te, &at).filter(|_| first == last);
-                    let inner = Block { name, init: leaf, body, annotations, ..empty_block(te) };
-                    return nest.around(te, inner, &mut |te, depth, scope| {
-                        let at: Vec<PrimId> = axes.iter().filter_map(|axis| scope.at.get(&axis.var)).copied().collect();
-                        let name = self.fresh(te, &format!("{hint}_l{}", depth + 1));
-                        Block { name, init: init(te, &at).filter(|_| first == depth), annotations, ..empty_block(te) }
-                    });
-                }
-                let block = Block { name, iters: iters.into(), init: init(te, &at), body, annotations, ..empty_block(te) };
-                let block = with_regions(te, block);
-                let block = te.store.add_prim_block(block);
-                blocks.push(te.store.add_stmt(Stmt::Block(block)));
+                let parts = (&identities[..], &sources[..], combine);
+                return self.reduction(te, &hint, &outputs, [&axes, &reduced], parts, &wide, annotations);
             }
             Body::Values(values) => {
                 let several = values.len() > 1;
@@ -208,6 +160,62 @@ impl Making<'_> {
         }
         let body = te.store.add_stmts(&blocks);
         in_loops(te, loops, body)
+    }
+
+    /// Makes the loops and blocks of a reduction over the second axes: identities, sources and the combiner.
+    #[allow(clippy::too_many_arguments, reason = "the parts of a stage")]
+    fn reduction(
+        &mut self,
+        te: &mut Te,
+        hint: &str,
+        outputs: &[Tensor],
+        [axes, reduced]: [&[Axis]; 2],
+        (identities, sources, combine): (&[PrimId], &[PrimId], Combine),
+        wide: &FxHashMap<Id<Symbol>, PrimId>,
+        annotations: Option<AttrsId>,
+    ) -> StmtId {
+        let name = self.fresh(te, hint);
+        let at = te.vars(axes);
+        let left: Vec<PrimId> = outputs.iter().map(|output| te.load(*output, &at)).collect();
+        let right: Vec<PrimId> = sources.iter().map(|source| te.simplify(*source)).collect();
+        // The combiner works in the types of the elements, unless indices are among them.
+        let combined: Vec<PrimId> = if wide.is_empty() {
+            let right: Vec<PrimId> = right.into_iter().map(|value| in_wide_integers(te, value, wide)).collect();
+            combine(te, &left, &right)
+        } else {
+            combine(te, &left, &right).into_iter().map(|value| in_wide_integers(te, value, wide)).collect()
+        };
+        let mut stmts = Vec::new();
+        let mut values = combined.clone();
+        if outputs.len() > 1 {
+            for (output, value) in outputs.iter().zip(&combined) {
+                let own = format!("v_{}", te.tensor_name(*output));
+                let (name, dtype) = (te.store.name(&own), te.type_of(*value));
+                let var = te.store.add_symbol(Symbol { name, dtype, size: false });
+                stmts.push(te.store.add_stmt(Stmt::Bind { var, value: *value }));
+                values[stmts.len() - 1] = te.store.prim(PrimExpr::Var(var));
+            }
+        }
+        for (output, value) in outputs.iter().zip(values) {
+            stmts.push(write(te, *output, &at, value));
+        }
+        let body = te.store.add_stmts(&stmts);
+        let nest = nest(te, axes, reduced, wide);
+        let init = |te: &mut Te, scope: &Scope| {
+            let at: Vec<PrimId> = axes.iter().filter_map(|axis| scope.at.get(&axis.var)).copied().collect();
+            let stmts: Vec<StmtId> =
+                outputs.iter().zip(identities).map(|(output, value)| write(te, *output, &at, *value)).collect();
+            te.store.add_stmts(&stmts)
+        };
+        let first = nest.first;
+        nest.around(te, &mut |te, depth, scope, inner| {
+            let init = (depth == first).then(|| init(te, scope));
+            let (name, body) = match inner {
+                None => (name, body),
+                Some(inner) => (self.fresh(te, &format!("{hint}_l{}", depth + 1)), inner),
+            };
+            Block { name, init, body, annotations, ..empty_block(te) }
+        })
     }
 
     /// Returns the hints of a block. The weights among the parameters are an attribute of the function instead.
@@ -332,7 +340,7 @@ pub(super) fn within_loops(te: &mut Te, loops: Vec<For>, block: Block) -> StmtId
     in_loops(te, loops, body)
 }
 
-pub(super) fn in_loops(te: &mut Te, loops: Vec<For>, body: StmtId) -> StmtId {
+fn in_loops(te: &mut Te, loops: Vec<For>, body: StmtId) -> StmtId {
     loops.into_iter().rev().fold(body, |body, head| te.store.add_stmt(Stmt::For(Box::new(head), body)))
 }
 
@@ -349,7 +357,7 @@ pub(super) fn spread(te: &mut Te, axis: &Axis, kind: IterKind) -> (For, IterVar)
 }
 
 /// Returns the variable of a block that runs once.
-fn dummy(te: &mut Te) -> IterVar {
+pub(super) fn dummy(te: &mut Te) -> IterVar {
     let name = te.store.name("vi");
     let var = te.store.add_symbol(Symbol { name, dtype: DType::I64, size: false });
     let (min, extent) = (te.int(0), te.int(1));

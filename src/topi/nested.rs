@@ -2,9 +2,9 @@
 //!
 //! Source: `src/te/operation/create_primfunc.cc` (`GenerateNestedIterLevels`, `GenerateStmtFromCompute`).
 
-use super::create::{in_loops, spread, wide_index, with_regions};
+use super::create::{dummy, spread, wide_index, with_regions, within_loops};
 use super::te::{Axis, Te};
-use crate::ir::{Block, For, Id, IterKind, IterVar, PrimExpr, PrimId, Stmt, StmtId, Symbol};
+use crate::ir::{Block, For, Id, IterKind, IterVar, PrimExpr, PrimId, StmtId, Symbol};
 use crate::tir::substitute;
 use rustc_hash::FxHashMap;
 
@@ -12,14 +12,14 @@ use rustc_hash::FxHashMap;
 #[derive(Default)]
 pub(super) struct Scope {
     loops: Vec<For>,
-    pub iters: Vec<IterVar>,
+    iters: Vec<IterVar>,
     /// The variable of this block for each axis that is known by then.
     pub at: FxHashMap<Id<Symbol>, PrimId>,
 }
 
 /// The blocks of a nest, the outermost first.
 pub(super) struct Nest {
-    pub scopes: Vec<Scope>,
+    scopes: Vec<Scope>,
     /// The scope whose block initialises the reduction: the first with a reduced axis.
     pub first: usize,
 }
@@ -41,9 +41,9 @@ fn depths(te: &Te, axes: &[Axis]) -> Vec<usize> {
     depths
 }
 
-/// Returns the nest of a reduction, if an extent depends on another axis. The innermost block has the variables of the
-/// axes themselves. `wide` has the new variables of axes that had 32 bits.
-pub(super) fn nest(te: &mut Te, space: &[Axis], reduced: &[Axis], wide: &FxHashMap<Id<Symbol>, PrimId>) -> Option<Nest> {
+/// Returns the nest of a reduction: one block, unless an extent depends on another axis. The innermost block has the
+/// variables of the axes themselves. `wide` has the new variables of axes that had 32 bits.
+pub(super) fn nest(te: &mut Te, space: &[Axis], reduced: &[Axis], wide: &FxHashMap<Id<Symbol>, PrimId>) -> Nest {
     let axes: Vec<Axis> = (space.iter().chain(reduced))
         .map(|axis| {
             let extent = te.simplify(axis.extent);
@@ -51,7 +51,7 @@ pub(super) fn nest(te: &mut Te, space: &[Axis], reduced: &[Axis], wide: &FxHashM
         })
         .collect();
     let depths = depths(te, &axes);
-    let last = depths.iter().copied().max().filter(|last| *last > 0)?;
+    let last = depths.iter().copied().max().unwrap_or(0);
     let mut scopes: Vec<Scope> = Vec::new();
     for level in 0..=last {
         let mut scope = Scope::default();
@@ -74,7 +74,7 @@ pub(super) fn nest(te: &mut Te, space: &[Axis], reduced: &[Axis], wide: &FxHashM
                 scope.loops.push(head);
                 scope.iters.push(iter);
             } else {
-                let known = scopes.last().and_then(|outer| outer.at.get(&axis.var)).copied()?;
+                let known = scopes.last().and_then(|outer| outer.at.get(&axis.var)).copied().unwrap_or(own);
                 let one = te.store.prim_int(1, te.type_of(known));
                 // TVM widens a range as if its extent were its end.
                 let extent = if wide.values().any(|var| *var == own) { te.minus(one, known) } else { one };
@@ -82,27 +82,24 @@ pub(super) fn nest(te: &mut Te, space: &[Axis], reduced: &[Axis], wide: &FxHashM
             }
             scope.at.insert(axis.var, used);
         }
+        if level == last && scope.iters.is_empty() {
+            scope.iters.push(dummy(te));
+        }
         scopes.push(scope);
     }
     let first = depths[space.len()..].iter().copied().min().unwrap_or(last);
-    Some(Nest { scopes, first })
+    Nest { scopes, first }
 }
 
 impl Nest {
-    /// Puts the innermost block, whose variables are those of the last scope, into the others. `block` makes the empty
-    /// block of a scope, with its initialisation.
-    pub fn around(mut self, te: &mut Te, inner: Block, block: &mut dyn FnMut(&mut Te, usize, &Scope) -> Block) -> StmtId {
-        let mut made = inner;
+    /// Makes the blocks, the innermost first. `block` makes that of a scope, around the body that is there by then.
+    pub fn around(mut self, te: &mut Te, block: &mut dyn FnMut(&mut Te, usize, &Scope, Option<StmtId>) -> Block) -> StmtId {
+        let mut body = None;
         while let Some(scope) = self.scopes.pop() {
-            let depth = self.scopes.len();
-            made.iters = scope.iters.into();
-            let done = with_regions(te, made);
-            let done = te.store.add_prim_block(done);
-            let body = te.store.add_stmt(Stmt::Block(done));
-            let body = in_loops(te, scope.loops, body);
-            let Some(outer) = self.scopes.last() else { return body };
-            made = Block { body, ..block(te, depth - 1, outer) };
+            let made = block(te, self.scopes.len(), &scope, body);
+            let made = with_regions(te, Block { iters: scope.iters.into(), ..made });
+            body = Some(within_loops(te, scope.loops, made));
         }
-        te.store.add_stmts(&[])
+        body.unwrap_or_else(|| te.store.add_stmts(&[]))
     }
 }
