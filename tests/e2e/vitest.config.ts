@@ -15,7 +15,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** The built page in a real browser. Three files at a time: much of it waits for a limit of time to pass. */
+/** The built page in a real browser. Three files at a time keep two processors busy; some wait for a limit of time to pass. */
 export default defineConfig({
   test: {
     include: ["tests/e2e/**/*.e2e.ts"],

@@ -6,8 +6,7 @@
 use crate::ir::sort::sort_by;
 use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, Type, TypeId, VarId};
 use crate::ops::dim_arith;
-use crate::tir::arith::Analyzer;
-use crate::tir::arith::equal_extents;
+use crate::tir::arith::{Analyzer, equal_extents};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 

@@ -39,8 +39,7 @@ pub static SPEC: PassSpec = PassSpec {
 operands, which may be constants in its range; the others get back what they had. What is used by the first kind alone is kept in \
 half precision. What leaves a block has the type that it had. `out_dtype` is the type of sums, whose result is cast after. \
 As in TVM, a block may use what was cast in an earlier one, where it is a variable of that block, and the program is ill-formed then.\n\n\
-Known divergence: TVM fails on operators that take something other than tensors and come behind a cast; here their tensors are \
-cast back."),
+Refused, as in TVM, which takes them for tensors: shapes and other values that an operator gave, where they are bound again or cast."),
     example_before: explained("\
 @I.ir_module
 class Module:
