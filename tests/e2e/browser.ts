@@ -1,6 +1,6 @@
 /** A browser, the built page in it, and the few gestures that the tests have in common. */
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
@@ -31,6 +31,8 @@ export function launch(): Promise<Browser> {
     executablePath: chrome(),
     args: [
       "--no-sandbox",
+      // Pages of one profile share a process, and so the compiled engine.
+      "--process-per-site",
       "--disable-gpu",
       "--disable-quic",
       "--no-first-run",
@@ -57,27 +59,101 @@ export interface Profile {
   open(url: string): Promise<Lab>;
 }
 
-/** Opens a fresh profile. Errors in the console or in the page fail the test that `finish`es it. */
-export async function profile(browser: Browser, options: ContextOptions = {}): Promise<Profile> {
-  const context = await browser.newContext({
-    viewport: { width: 1440, height: 900 },
+const WINDOW = { width: 1440, height: 900 };
+
+async function newContext(browser: Browser, options: ContextOptions = {}): Promise<BrowserContext> {
+  return browser.newContext({
+    viewport: WINDOW,
     permissions: ["clipboard-read", "clipboard-write"],
     ...options,
   });
+}
+
+/** Collects the errors in a page and in its console. */
+function listen(page: Page, errors: string[]): void {
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(message.text());
+  });
+}
+
+/** Opens a fresh profile. Errors in the console or in the page fail the test that `finish`es it. */
+export async function profile(browser: Browser, options: ContextOptions = {}): Promise<Profile> {
+  const context = await newContext(browser, options);
   const errors: string[] = [];
   return {
     context,
     errors,
     async open(url) {
       const page = await context.newPage();
-      page.on("pageerror", (error) => errors.push(String(error)));
-      page.on("console", (message) => {
-        if (message.type() === "error") errors.push(message.text());
-      });
+      listen(page, errors);
       await page.goto(url);
       return new Lab(page);
     },
   };
+}
+
+/** The options that a page can be given as well as a profile. */
+const OF_PAGES: ReadonlySet<string> = new Set(["viewport", "colorScheme", "reducedMotion"]);
+
+/**
+ * A profile for many tests, one after the other: each finds it as new, but for the engine, which stays compiled. That is
+ * three quarters of what it costs to open the page.
+ */
+class SharedProfile {
+  private constructor(
+    private readonly context: BrowserContext,
+    /** Holds the engine. It is outside of the folder of the site, where no service worker reaches it. */
+    private readonly anchor: Page,
+  ) {}
+
+  static async open(browser: Browser, site: Site): Promise<SharedProfile> {
+    const context = await newContext(browser);
+    const anchor = await context.newPage();
+    const blank = new URL("/", site.url).href;
+    await anchor.route(blank, (route) => route.fulfill({ contentType: "text/html", body: "" }));
+    await anchor.goto(blank);
+    const engines = readdirSync(resolve(dist, "assets")).filter((name) => name.endsWith(".wasm"));
+    await anchor.evaluate(
+      async (urls) => {
+        const held = await Promise.all(urls.map((url) => WebAssembly.compileStreaming(fetch(url))));
+        Object.assign(globalThis, { held });
+      },
+      engines.map((name) => `${site.url}assets/${name}`),
+    );
+    return new SharedProfile(context, anchor);
+  }
+
+  async withPage(
+    options: NonNullable<ContextOptions>,
+    url: string,
+    body: (lab: Lab) => Promise<void>,
+  ): Promise<void> {
+    const errors: string[] = [];
+    const page = await this.context.newPage();
+    try {
+      listen(page, errors);
+      const { viewport, colorScheme, reducedMotion } = options;
+      if (viewport) await page.setViewportSize(viewport);
+      if (colorScheme || reducedMotion) await page.emulateMedia({ colorScheme, reducedMotion });
+      await page.goto(url);
+      await body(new Lab(page));
+      expect(errors).toEqual([]);
+    } finally {
+      await this.clean(new URL(url).origin);
+    }
+  }
+
+  private async clean(origin: string): Promise<void> {
+    await Promise.all(
+      this.context
+        .pages()
+        .map((page) => page !== this.anchor && page.close({ runBeforeUnload: false })),
+    );
+    const session = await this.context.newCDPSession(this.anchor);
+    await session.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+    await session.detach();
+  }
 }
 
 /** The page, by roles and names only. */
@@ -200,13 +276,15 @@ def @main(%x: Tensor[(2, 3), float32]) {
 export interface Stage {
   site: Site;
   browser: Browser;
-  /** A page in a profile of its own, once its steps are there; fails on any error in its console. */
-  withPage(
+  /** A page that finds nothing stored, once its steps are there; fails on any error in its console. */
+  withPage(options: ContextOptions, body: (lab: Lab) => Promise<void>, url?: string): Promise<void>;
+  /** The same in a profile of its own, for tests that change it or need a browser that never saw the page. */
+  withProfile(
     options: ContextOptions,
     body: (lab: Lab, all: Profile) => Promise<void>,
     url?: string,
   ): Promise<void>;
-  /** The same where no steps are seen at first, so that there is only the program to wait for. */
+  /** The same as `withPage` where no steps are seen at first, so that there is only the program to wait for. */
   withVisible(
     options: ContextOptions,
     body: (lab: Lab) => Promise<void>,
@@ -217,7 +295,7 @@ export interface Stage {
 
 export async function setUp(): Promise<Stage> {
   const [browser, site] = await Promise.all([launch(), serveDist()]);
-  const inPage = async (
+  const inProfile = async (
     options: ContextOptions,
     url: string,
     body: (lab: Lab, all: Profile) => Promise<void>,
@@ -230,11 +308,28 @@ export async function setUp(): Promise<Stage> {
       await all.context.close();
     }
   };
+  let shared: Promise<SharedProfile> | undefined;
+  const inPage = async (
+    options: ContextOptions,
+    url: string,
+    body: (lab: Lab) => Promise<void>,
+  ): Promise<void> => {
+    if (Object.keys(options ?? {}).some((name) => !OF_PAGES.has(name))) {
+      return inProfile(options, url, body);
+    }
+    shared ??= SharedProfile.open(browser, site);
+    return (await shared).withPage(options ?? {}, url, body);
+  };
   return {
     site,
     browser,
     withPage: (options, body, url = site.url) =>
-      inPage(options, url, async (lab, all) => {
+      inPage(options, url, async (lab) => {
+        await lab.settled();
+        await body(lab);
+      }),
+    withProfile: (options, body, url = site.url) =>
+      inProfile(options, url, async (lab, all) => {
         await lab.settled();
         await body(lab, all);
       }),

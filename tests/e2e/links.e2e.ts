@@ -139,7 +139,7 @@ describe("links", () => {
     }));
 
   test("Share says how far the link reaches and gives it in other forms", () =>
-    withPage({}, async (lab, all) => {
+    stage.withProfile({}, async (lab, all) => {
       await lab.write(SMALL);
       await lab.step(/^FoldConstant changed/).click();
       await lab.page.keyboard.press(".");

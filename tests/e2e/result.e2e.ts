@@ -132,7 +132,7 @@ describe("in the result", () => {
     }));
 
   test("a link opens with the types that were shown and its step in sight", () =>
-    stage.withPage({}, async (lab, all) => {
+    stage.withProfile({}, async (lab, all) => {
       const pipeline = lab.page.getByRole("combobox", { name: "Pipeline" });
       await pipeline.selectOption({ label: "relay.build at O3" });
       // It is of this pipeline alone, far down the list, and not skipped: a step that was has no text.

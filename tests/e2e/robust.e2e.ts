@@ -84,7 +84,7 @@ test("a program of Relay does without the engine's second half; one of Relax say
 
 describe("offline", () => {
   test("after one visit the page works without a network, engine included", () =>
-    withPage({}, async (lab, { context }) => {
+    stage.withProfile({}, async (lab, { context }) => {
       await lab.page.evaluate(() => navigator.serviceWorker.ready);
       await lab.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
       await context.setOffline(true);
@@ -102,7 +102,7 @@ describe("offline", () => {
   test("also from a host that sends index.html on to the folder", async () => {
     const own = await serve(dist, "/clean/", { clean: true });
     try {
-      await withPage(
+      await stage.withProfile(
         {},
         async (lab, { context }) => {
           await lab.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
