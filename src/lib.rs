@@ -9,6 +9,7 @@
 //!
 //! Modules in reading order; each uses only those before it:
 //!
+//! - [`mod@words`]: enums whose variants have words
 //! - [`diag`]: what can be wrong, and where
 //! - [`ir`]: the program as data
 //! - [`tir`]: scalar expressions and loops: how they are built, what is known of them
@@ -29,9 +30,11 @@
 //! - [`repro`]: reproducers, as text and as links
 //! - [`session`]: a program that is opened, run and looked at while it is edited
 //! - [`trust`]: steps checked by running them
+//! - [`boundary`]: the messages between the page and the engine
 //! - `cli`: the commands of the command line
 //! - `wasm`: the boundary to JavaScript, compiled for the page only
 
+pub mod boundary;
 pub mod build;
 pub mod check;
 #[cfg(not(target_arch = "wasm32"))]
@@ -56,3 +59,4 @@ pub mod trust;
 pub mod verify;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;
+pub mod words;

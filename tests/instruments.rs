@@ -250,7 +250,8 @@ fn a_pass_called_directly_runs_whatever_the_context_says() {
 fn a_sequential_is_gated_by_its_own_level_and_gates_its_children() {
     let (_, trace) =
         observe(level(1), &[], "Sequential([FastMath(), InferType()], opt_level=1), Sequential([InferType()], opt_level=2)");
-    let steps: Vec<(&str, usize, &str)> = trace.steps.iter().map(|s| (s.name.as_str(), s.depth, s.outcome_words().0)).collect();
+    let steps: Vec<(&str, usize, &str)> =
+        trace.steps.iter().map(|s| (s.name.as_str(), s.depth, s.outcome_words().0.word())).collect();
     assert_eq!(
         steps,
         [("sequential", 0, "unchanged"), ("FastMath", 1, "skipped"), ("InferType", 1, "unchanged"), ("sequential", 0, "skipped"),]
@@ -386,7 +387,7 @@ fn passes_that_another_one_requires_are_asked_about_and_may_be_refused() {
     let (calls, trace) = observe(level(4), &[a], "FastMath");
     let asked: Vec<&String> = calls.iter().filter(|c| c.contains("should_run")).collect();
     assert_eq!(asked, ["a.should_run(InferType)", "a.should_run(FastMath)", "a.should_run(InferType)"]);
-    let outcomes: Vec<(&str, &str)> = trace.steps.iter().map(|s| (s.name.as_str(), s.outcome_words().0)).collect();
+    let outcomes: Vec<(&str, &str)> = trace.steps.iter().map(|s| (s.name.as_str(), s.outcome_words().0.word())).collect();
     assert_eq!(outcomes, [("InferType", "skipped"), ("FastMath", "unchanged"), ("InferType", "skipped")]);
     let refusals = trace.log.iter().filter(|e| e.kind == LogKind::Refused).count();
     assert_eq!(refusals, 2);

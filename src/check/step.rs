@@ -22,14 +22,28 @@ pub enum Verdict {
     NotRun(String),
 }
 
+crate::words! {
+    /// The result of checking a step, without its reason.
+    pub enum VerdictWord {
+        /// The changed functions have equal results.
+        Equal = "equal",
+        /// They have equal results but for rounding.
+        Within = "within tolerance",
+        /// They have different results.
+        Different = "different",
+        /// They were not run.
+        NotRun = "not run",
+    }
+}
+
 impl Verdict {
-    /// Returns the word for it: `equal`, `within tolerance`, `different`, `not run`.
-    pub fn word(&self) -> &'static str {
+    /// Returns the word for it.
+    pub fn word(&self) -> VerdictWord {
         match self {
-            Verdict::Equal => "equal",
-            Verdict::Within(_) => "within tolerance",
-            Verdict::Different(_) => "different",
-            Verdict::NotRun(_) => "not run",
+            Verdict::Equal => VerdictWord::Equal,
+            Verdict::Within(_) => VerdictWord::Within,
+            Verdict::Different(_) => VerdictWord::Different,
+            Verdict::NotRun(_) => VerdictWord::NotRun,
         }
     }
 

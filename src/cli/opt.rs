@@ -193,7 +193,7 @@ fn checked_json(found: &Checked) -> serde_json::Value {
         Verdict::NotRun(why) => reason = Some(why.clone()),
     }
     json!({
-        "outcome": verdict.word(), "ulps": ulps, "difference": different, "reason": reason,
+        "outcome": verdict.word().word(), "ulps": ulps, "difference": different, "reason": reason,
         "except": except.as_deref().map(difference), "runs": runs, "smaller_by": found.smaller_by,
     })
 }
@@ -207,7 +207,7 @@ fn trace_json(trace: &Trace, checked: &[(usize, Checked)], text: &str) -> serde_
             let found = checked.iter().find(|(step, _)| *step == index).map(|(_, found)| checked_json(found));
             let (outcome, reason) = step.outcome_words();
             json!({
-                "id": step.id, "name": step.name, "depth": step.depth, "row": step.row, "outcome": outcome,
+                "id": step.id, "name": step.name, "depth": step.depth, "row": step.row, "outcome": outcome.word(),
                 "reason": reason, "before": step.before, "after": step.after, "micros": step.micros,
                 "rewrites": step.rewrites.len(), "check": found,
                 "reported": step.reported.iter().map(|d| json!({

@@ -8,28 +8,17 @@ pub use context::DiagnosticContext;
 pub use render::{render, tame};
 pub use span::{LineIndex, Span};
 
-/// The severity of a finding. The words are TVM's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The program is wrong.
-    Error,
-    /// The program may be wrong.
-    Warning,
-    /// Additional information.
-    Note,
-    /// Advice for a repair.
-    Help,
-}
-
-impl Severity {
-    /// Returns the word that is shown.
-    pub fn word(self) -> &'static str {
-        match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-            Severity::Help => "help",
-        }
+crate::words! {
+    /// The severity of a finding. The words are TVM's.
+    pub enum Severity {
+        /// The program is wrong.
+        Error = "error",
+        /// The program may be wrong.
+        Warning = "warning",
+        /// Additional information.
+        Note = "note",
+        /// Advice for a repair.
+        Help = "help",
     }
 }
 

@@ -15,34 +15,21 @@ use crate::print::{self, LineRole, Naming, Numbering, PrintOptions, Printed};
 use rustc_hash::FxHashMap;
 use words::Variables;
 
-/// The kind of a line's change. The numbers of the kinds, from 0, are part of the page's protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DiffKind {
-    /// The line stayed the same.
-    Same,
-    /// It is new.
-    Added,
-    /// It is gone.
-    Removed,
-    /// Its text has changed.
-    Changed,
-    /// It has moved, and its text is equal but for numbers and indentation.
-    Moved,
-    /// Only temporaries, variables or constants in it have other numbers.
-    Renumbered,
-}
-
-impl DiffKind {
-    /// Returns the word that is shown.
-    pub fn word(self) -> &'static str {
-        match self {
-            DiffKind::Same => "same",
-            DiffKind::Added => "added",
-            DiffKind::Removed => "removed",
-            DiffKind::Changed => "changed",
-            DiffKind::Moved => "moved",
-            DiffKind::Renumbered => "renumbered",
-        }
+crate::words! {
+    /// The kind of a line's change. The numbers of the kinds, from 0, are part of the page's protocol.
+    pub enum DiffKind {
+        /// The line stayed the same.
+        Same = "same",
+        /// It is new.
+        Added = "added",
+        /// It is gone.
+        Removed = "removed",
+        /// Its text has changed.
+        Changed = "changed",
+        /// It has moved, and its text is equal but for numbers and indentation.
+        Moved = "moved",
+        /// Only temporaries, variables or constants in it have other numbers.
+        Renumbered = "renumbered",
     }
 }
 

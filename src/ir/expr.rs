@@ -283,33 +283,56 @@ pub struct Object {
     pub repr: Option<Box<str>>,
 }
 
-/// The kind of a node, without its contents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are those of `Expr`")]
-pub enum ExprKind {
-    Var,
-    Global,
-    Op,
-    Ctor,
-    Constant,
-    Tuple,
-    TupleGetItem,
-    Call,
-    Let,
-    If,
-    Function,
-    Match,
-    RefCreate,
-    RefRead,
-    RefWrite,
-    Seq,
-    Shape,
-    Prim,
-    Str,
-    DataType,
-    Extern,
-    PrimFunc,
-    Stmt,
+crate::words! {
+    /// The kind of a node, without its contents. The words are TVM's names of the classes.
+    pub enum ExprKind {
+        /// A variable.
+        Var = "Var",
+        /// A function of the module, by name.
+        Global = "GlobalVar",
+        /// An operator.
+        Op = "Op",
+        /// A constructor of a data type.
+        Ctor = "Constructor",
+        /// A tensor.
+        Constant = "Constant",
+        /// A tuple.
+        Tuple = "Tuple",
+        /// A field of a tuple.
+        TupleGetItem = "TupleGetItem",
+        /// A call.
+        Call = "Call",
+        /// A binding of Relay.
+        Let = "Let",
+        /// A branch.
+        If = "If",
+        /// A function.
+        Function = "Function",
+        /// A match of Relay.
+        Match = "Match",
+        /// A new reference.
+        RefCreate = "RefCreate",
+        /// The value of a reference.
+        RefRead = "RefRead",
+        /// A write to a reference.
+        RefWrite = "RefWrite",
+        /// Blocks of bindings and their result.
+        Seq = "SeqExpr",
+        /// A shape.
+        Shape = "ShapeExpr",
+        /// A scalar.
+        Prim = "PrimValue",
+        /// A string.
+        Str = "StringImm",
+        /// An element type.
+        DataType = "DataTypeImm",
+        /// A function of the runtime.
+        Extern = "ExternFunc",
+        /// A tensor program.
+        PrimFunc = "PrimFunc",
+        /// A statement of a tensor program.
+        Stmt = "Stmt",
+    }
 }
 
 impl Expr {

@@ -19,6 +19,22 @@ pub enum ConfigType {
     Dict(&'static str, &'static [(&'static str, &'static str)]),
 }
 
+crate::words! {
+    /// The type of a configuration value, in Python's words.
+    pub enum TypeWord {
+        /// An integer.
+        Int = "int",
+        /// A truth value.
+        Bool = "bool",
+        /// A string.
+        Str = "str",
+        /// A list.
+        List = "list",
+        /// A dict.
+        Dict = "dict",
+    }
+}
+
 impl ConfigType {
     /// Returns the type in the words of TVM's `list_configs`, which reports integers and truth values alike.
     pub fn tvm_name(self) -> &'static str {
@@ -31,13 +47,13 @@ impl ConfigType {
     }
 
     /// Returns the type in a word of Python.
-    pub fn word(self) -> &'static str {
+    pub fn word(self) -> TypeWord {
         match self {
-            ConfigType::Int => "int",
-            ConfigType::Bool => "bool",
-            ConfigType::Str => "str",
-            ConfigType::List => "list",
-            ConfigType::Dict(..) => "dict",
+            ConfigType::Int => TypeWord::Int,
+            ConfigType::Bool => TypeWord::Bool,
+            ConfigType::Str => TypeWord::Str,
+            ConfigType::List => TypeWord::List,
+            ConfigType::Dict(..) => TypeWord::Dict,
         }
     }
 }

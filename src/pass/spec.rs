@@ -144,31 +144,19 @@ pub struct Inner {
     pub run: Run,
 }
 
-/// The unit that a pass works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PassKind {
-    /// The module.
-    Module,
-    /// Each function of Relay or Relax.
-    Function,
-    /// Each function of TIR.
-    PrimFunc,
-    /// Each dataflow block of Relax.
-    DataflowBlock,
-    /// The module, by running other passes.
-    Sequential,
-}
-
-impl PassKind {
-    /// Returns the kind in a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            PassKind::Module => "module",
-            PassKind::Function => "function",
-            PassKind::PrimFunc => "primfunc",
-            PassKind::DataflowBlock => "dataflowblock",
-            PassKind::Sequential => "sequential",
-        }
+crate::words! {
+    /// The unit that a pass works on.
+    pub enum PassKind {
+        /// The module.
+        Module = "module",
+        /// Each function of Relay or Relax.
+        Function = "function",
+        /// Each function of TIR.
+        PrimFunc = "primfunc",
+        /// Each dataflow block of Relax.
+        DataflowBlock = "dataflowblock",
+        /// The module, by running other passes.
+        Sequential = "sequential",
     }
 }
 

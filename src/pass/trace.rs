@@ -21,15 +21,32 @@ pub enum Outcome {
     NotReached,
 }
 
-/// The reason why a step is in the trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It stands in the list.
-    Listed,
-    /// A `Sequential` ran it because the pass after it requires it.
-    Required,
-    /// The pass it is inside of ran it.
-    Nested,
+crate::words! {
+    /// The reason why a step is in the trace.
+    pub enum Role {
+        /// It stands in the list.
+        Listed = "listed",
+        /// A `Sequential` ran it because the pass after it requires it.
+        Required = "required",
+        /// The pass it is inside of ran it.
+        Nested = "nested",
+    }
+}
+
+crate::words! {
+    /// The outcome of a step, without its reason.
+    pub enum OutcomeWord {
+        /// It ran, and the module is another one.
+        Changed = "changed",
+        /// It ran, and the module is as before.
+        Unchanged = "unchanged",
+        /// It did not run.
+        Skipped = "skipped",
+        /// It failed.
+        Failed = "failed",
+        /// An earlier step failed.
+        NotReached = "not-reached",
+    }
 }
 
 /// One pass that ran, or did not.
@@ -69,14 +86,14 @@ impl Step {
         self.before != self.after
     }
 
-    /// Returns the outcome in a word (`changed`, `unchanged`, `skipped`, `failed`, `not-reached`), and its reason.
-    pub fn outcome_words(&self) -> (&'static str, String) {
+    /// Returns the outcome in a word, and its reason.
+    pub fn outcome_words(&self) -> (OutcomeWord, String) {
         match &self.outcome {
-            Outcome::Ran if self.changed() => ("changed", String::new()),
-            Outcome::Ran => ("unchanged", String::new()),
-            Outcome::Skipped(reason) => ("skipped", reason.clone()),
-            Outcome::Failed(found) => ("failed", found.first().map_or(String::new(), |d| d.message.clone())),
-            Outcome::NotReached => ("not-reached", String::new()),
+            Outcome::Ran if self.changed() => (OutcomeWord::Changed, String::new()),
+            Outcome::Ran => (OutcomeWord::Unchanged, String::new()),
+            Outcome::Skipped(reason) => (OutcomeWord::Skipped, reason.clone()),
+            Outcome::Failed(found) => (OutcomeWord::Failed, found.first().map_or(String::new(), |d| d.message.clone())),
+            Outcome::NotReached => (OutcomeWord::NotReached, String::new()),
         }
     }
 }
@@ -92,28 +109,17 @@ pub struct Stage {
     pub rewrites: std::ops::Range<usize>,
 }
 
-/// The kind of a line of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogKind {
-    /// A hook of an instrument was called: `PrintAfterAll.run_after_pass(FuseOps)`.
-    Call,
-    /// An instrument does not want a pass to run.
-    Refused,
-    /// A hook or a pass failed.
-    Failed,
-    /// The output of an instrument or a pass.
-    Printed,
-}
-
-impl LogKind {
-    /// Returns the kind in a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            LogKind::Call => "call",
-            LogKind::Refused => "refused",
-            LogKind::Failed => "failed",
-            LogKind::Printed => "printed",
-        }
+crate::words! {
+    /// The kind of a line of the log.
+    pub enum LogKind {
+        /// A hook of an instrument was called: `PrintAfterAll.run_after_pass(FuseOps)`.
+        Call = "call",
+        /// An instrument does not want a pass to run.
+        Refused = "refused",
+        /// A hook or a pass failed.
+        Failed = "failed",
+        /// The output of an instrument or a pass.
+        Printed = "printed",
     }
 }
 

@@ -172,7 +172,7 @@ mod tests {
         let mut session = Session::new(|| 0.0);
         assert!(session.run(&document, false));
         let steps: Vec<_> =
-            session.trace().steps.iter().map(|s| (s.id.as_str(), s.outcome_words().0, s.before, s.after)).collect();
+            session.trace().steps.iter().map(|s| (s.id.as_str(), s.outcome_words().0.word(), s.before, s.after)).collect();
         let expected = [
             ("InferType#1", "unchanged", 0, 0),
             ("TheirOwn#1", "changed", 0, 1),

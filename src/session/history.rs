@@ -10,34 +10,21 @@ use crate::ir::{Expr, ExprId, IdMap, Module, Origin, Store};
 use crate::pass::trace::{Trace, Version};
 use std::ops::Range;
 
-/// The fate of an expression on the way to a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It stands in the program that was opened.
-    Source,
-    /// Nothing, or it was copied and reads as before.
-    Kept,
-    /// It was copied over other operands, or has another type.
-    Rebuilt,
-    /// Another node replaces it.
-    Rewritten,
-    /// It was made here; before, at most its origin existed.
-    Made,
-    /// It is gone.
-    Removed,
-}
-
-impl Fate {
-    /// Returns the word that is shown.
-    pub fn word(self) -> &'static str {
-        match self {
-            Fate::Source => "source",
-            Fate::Kept => "kept",
-            Fate::Rebuilt => "rebuilt",
-            Fate::Rewritten => "rewritten",
-            Fate::Made => "made",
-            Fate::Removed => "removed",
-        }
+crate::words! {
+    /// The fate of an expression on the way to a version.
+    pub enum Fate {
+        /// It stands in the program that was opened.
+        Source = "source",
+        /// Nothing, or it was copied and reads as before.
+        Kept = "kept",
+        /// It was copied over other operands, or has another type.
+        Rebuilt = "rebuilt",
+        /// Another node replaces it.
+        Rewritten = "rewritten",
+        /// It was made here; before, at most its origin existed.
+        Made = "made",
+        /// It is gone.
+        Removed = "removed",
     }
 }
 

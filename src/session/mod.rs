@@ -458,7 +458,7 @@ impl Session {
     pub fn result_hash(&self) -> String {
         let mut all = String::new();
         for step in &self.trace.steps {
-            all += &format!("{} {}\n", step.id, step.outcome_words().0);
+            all += &format!("{} {}\n", step.id, step.outcome_words().0.word());
         }
         for version in 0..self.trace.versions.len() {
             all += &self.text(version, Numbering::Exact).unwrap_or_default();

@@ -508,7 +508,7 @@ mod tests {
             Literal::Str("b = sch.get_sblock(\"C\")\ni, j, k = sch.get_loops(b)\nsch.parallel(i)\nsch.parallel(k)\n".to_owned());
         let calls = format!("Schedule(trace={trace})");
         session.run(&document(MATMUL, &calls, PassContext::default()).expect("a list"), false);
-        let outcomes: Vec<_> = session.trace().steps.iter().map(|step| step.outcome_words().0).collect();
+        let outcomes: Vec<_> = session.trace().steps.iter().map(|step| step.outcome_words().0.word()).collect();
         assert_eq!(outcomes, ["failed", "changed", "failed"]);
     }
 }

@@ -1,10 +1,10 @@
 //! The boundary to JavaScript: the only place that names wasm-bindgen and serde.
 //!
-//! One class, [`Session`], with one method for the page: a request of `www/engine/protocol.ts` in, its answer out. Beside
+//! One class, [`Session`], with one method for the page: a request of [`boundary`](crate::boundary) in, its answer out. Beside
 //! it stands what scripts of the user reach while they run, in `user`.
 
+mod documents;
 mod nest;
-mod request;
 mod trust;
 mod user;
 mod values;
@@ -12,15 +12,19 @@ mod view;
 
 pub use user::*;
 
+use crate::boundary::Word;
+use crate::boundary::documents::DecodeResult;
+use crate::boundary::messages::{Comparison, PreviewWord};
+use crate::boundary::requests::{Place as Pointed, Request};
 use crate::diag::LineIndex;
 use crate::diff::Diff;
+use crate::ir::Id;
 use crate::print::Numbering;
 use crate::repro::{Document, link, text};
 use crate::session::{self, Place};
 use js_sys::Uint32Array;
-use request::{DocumentView, Request};
 use serde::Serialize;
-use view::{CompareView, DecodeView, Problems};
+use view::Problems;
 use wasm_bindgen::prelude::*;
 
 // What only programs of Relax need stands in a file of its own (`xtask/src/split.rs`). The worker fetches it when one of
@@ -102,19 +106,15 @@ impl Session {
         }
         match Request::read(request)? {
             Request::Catalogue => answer(&view::catalogue()),
-            Request::Run { document } => self.run(document),
-            Request::Beside { document } => answer(&view::beside(&mut self.inner, &document)),
+            Request::Run { document } => self.run(document.into()),
+            Request::Beside { document } => answer(&view::beside(&mut self.inner, &document.into())),
             Request::Text { version, stable } => {
                 let numbering = if stable { Numbering::Stable(self.inner.naming(version)) } else { Numbering::Exact };
                 answer(&self.inner.text(version, numbering).unwrap_or_default())
             }
             Request::Diff { before, after } => diff_answer(&self.inner.diff(before, after).unwrap_or_default()),
-            Request::History { version, mut place, shown } => {
-                if let Place::Source(offset) = &mut place {
-                    let source = self.inner.source();
-                    *offset = LineIndex::new(source).byte_of_utf16(source, *offset);
-                }
-                let found = self.inner.history(version, &place);
+            Request::History { version, place, shown } => {
+                let found = self.inner.history(version, &self.place(place));
                 answer(&found.map(|found| view::history(&self.inner, &found, &shown)))
             }
             Request::Graph { before, after } => answer(&view::graph(&self.inner.graph(before, after).unwrap_or_default())),
@@ -123,38 +123,36 @@ impl Session {
                 Ok(diff) => diff_answer(&diff),
                 Err(_) => Ok(JsValue::NULL),
             },
-            Request::Preview { version, call } => answer(&match self.inner.preview(version, &call) {
-                Ok(preview) if preview.changed => "changed",
-                Ok(_) => "unchanged",
-                Err(_) => "failed",
-            }),
+            Request::Preview { version, call } => answer(&Word(match self.inner.preview(version, &call) {
+                Ok(preview) if preview.changed => PreviewWord::Changed,
+                Ok(_) => PreviewWord::Unchanged,
+                Err(_) => PreviewWord::Failed,
+            })),
             Request::Operators { before, after } => answer(&self.inner.operators(before, after)),
-            Request::Eval(question) => answer(&values::values(&mut self.inner, question)?),
-            Request::Nest(question) => nest::nest(&mut self.inner, question),
-            Request::Measure(question) => nest::measure(&mut self.inner, question),
-            Request::Trust(question) => match trust::answered(&mut self.inner, &mut self.found, question)? {
-                trust::Answer::Checked(view) => answer(&view),
-                trust::Answer::Blame(view) => answer(&view),
-                trust::Answer::Reduced(view) => answer(&view),
-            },
+            Request::Eval(question) => answer(&values::values(&mut self.inner, question.read()?)),
+            Request::Nest(question) => nest::nest(&mut self.inner, &question.read()?),
+            Request::Measure(question) => nest::measure(&mut self.inner, &question.read()?),
+            Request::Check { step } => answer(&trust::checked(&mut self.inner, &mut self.found, step)),
+            Request::Bisect { property } => answer(&trust::blamed(&mut self.inner, &mut self.found, &property)),
+            Request::Reduce { property, tries } => answer(&trust::reduced(&mut self.inner, &mut self.found, &property, tries)),
             Request::Dump => answer(&view::dump(&self.inner)),
             Request::Hash => answer(&self.inner.result_hash()),
             Request::Compare { version, source } => {
                 let found = self.inner.compare(version, &source);
                 let problems = Problems::new(&source).all(&found.problems);
-                answer(&CompareView { problems, difference: found.difference, same_values: found.same_values })
+                answer(&Comparison { problems, difference: found.difference, same_values: found.same_values })
             }
-            Request::Write { document } => answer(&text::write(&document)),
+            Request::Write { document } => answer(&text::write(&document.into())),
             Request::Read { text } => answer(&match text::read(&text) {
                 Ok(read) => read.into(),
-                Err(error) => DecodeView { document: None, error: error.code, message: error.message },
+                Err(error) => DecodeResult { document: None, error: error.code, message: error.message },
             }),
             Request::Recognise { text } => answer(&view::recognised(&text)),
-            Request::Encode { document } => answer(&link::encode(&document)),
+            Request::Encode { document } => answer(&link::encode(&document.into())),
             Request::Decode { link } => answer(&match link::decode(&link) {
                 Ok(read) => read.into(),
                 Err(error) => {
-                    DecodeView { document: error.recovered.map(DocumentView::from), error: error.code, message: error.message }
+                    DecodeResult { document: error.recovered.map(Into::into), error: error.code, message: error.message }
                 }
             }),
         }
@@ -162,6 +160,18 @@ impl Session {
 }
 
 impl Session {
+    /// The expression that the page points at.
+    fn place(&self, place: Pointed) -> Place {
+        match place {
+            Pointed::Line { line, word, stable } => Place::Line { line, word, stable },
+            Pointed::Node(node) => Place::Node(Id::from_index(node)),
+            Pointed::Offset(offset) => {
+                let source = self.inner.source();
+                Place::Source(LineIndex::new(source).byte_of_utf16(source, offset as u32))
+            }
+        }
+    }
+
     fn run(&mut self, document: Document) -> Result<JsValue, JsValue> {
         let start = clock();
         self.found = trust::Found::default();

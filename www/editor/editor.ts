@@ -291,7 +291,8 @@ function diagnosticsOf(problems: readonly Problem[], length: number): Diagnostic
 function actionOf({ title, edits }: Fix): Action {
   const apply = (view: EditorView) => {
     const changes = edits.map(([from, to, insert]) => ({ from, to, insert }));
-    if (changes.every(({ to }) => to <= view.state.doc.length)) view.dispatch({ changes });
+    if (changes.every(({ from, to }) => from <= to && to <= view.state.doc.length))
+      view.dispatch({ changes });
   };
   return { name: title, apply };
 }

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
+import type { OpDoc } from "../engine/protocol";
 import { dialectOf, docOf, namesOf, signatureOf } from "./program";
 
-const op = {
+const op: OpDoc = {
   name: "nn.conv2d",
   dialects: ["relay"],
   args: ["data", "weight"],

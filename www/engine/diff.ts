@@ -1,8 +1,5 @@
 /** The rows of a diff out of the numbers that the engine sends: five for a row, and then its words. */
-import type { Diff, DiffKind, DiffRow } from "./protocol";
-
-/** By the number that the engine gives them. */
-const KINDS: readonly DiffKind[] = ["same", "added", "removed", "changed", "moved", "renumbered"];
+import { DIFF_KINDS, type Diff, type DiffRow } from "./protocol";
 
 /** Unpacks a diff. Meaningless numbers, as a script could send them, give empty lines. */
 export function rowsOf(diff: Diff | null): DiffRow[] {
@@ -25,7 +22,7 @@ export function rowsOf(diff: Diff | null): DiffRow[] {
     const right = numbers[at + 2] ?? 0;
     const leftWords = numbers[at + 3] ?? 0;
     const rightWords = numbers[at + 4] ?? 0;
-    const kind = KINDS[numbers[at] ?? 0] ?? "same";
+    const kind = DIFF_KINDS[numbers[at] ?? 0] ?? "same";
     at += 5;
     rows.push({
       kind,
@@ -44,7 +41,7 @@ export function rowsOf(diff: Diff | null): DiffRow[] {
 export function packed(rows: readonly DiffRow[]): Uint32Array {
   return Uint32Array.from(
     rows.flatMap((row) => [
-      KINDS.indexOf(row.kind),
+      DIFF_KINDS.indexOf(row.kind),
       row.left ?? 0,
       row.right ?? 0,
       row.leftWords.length,

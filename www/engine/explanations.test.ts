@@ -12,7 +12,7 @@ const LIST = [
   listed("FoldConstant", ["relax"], "of Relax"),
   listed("tirx.BindTarget", ["tir"], "of TIR"),
 ];
-const doc = async (name: string, dialect: string) =>
+const doc = async (name: string, dialect: "relay" | "relax") =>
   (await explanation({ name, dialects: [dialect] }))?.doc;
 
 afterEach(() => {

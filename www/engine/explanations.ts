@@ -11,7 +11,7 @@ interface Listed {
 }
 
 /** Returns the key of a pass's texts. Seven passes of Relay, as FoldConstant, have the name of one of Relax. */
-function keyOf({ name, dialects }: Pick<PassDoc, "name" | "dialects">): string {
+function keyOf({ name, dialects }: { name: string; dialects: readonly string[] }): string {
   return dialects.includes("relay") ? `relay ${name}` : name;
 }
 

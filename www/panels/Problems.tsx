@@ -10,7 +10,7 @@ const MARKS: Partial<Record<Problem["severity"], string>> = { error: "✕", warn
 
 /** What a button says need not be said for the command line, too. */
 const notesOf = ({ notes, fixes }: Problem) =>
-  fixes ? notes.filter((note) => !/--(pick|define) /.test(note)) : notes;
+  fixes?.length ? notes.filter((note) => !/--(pick|define) /.test(note)) : notes;
 
 export function Problems(props: {
   all: readonly Listed[];

@@ -1,7 +1,7 @@
 /** The sandbox's worker as the site has it. */
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { KIND } from "../user/nodes";
+import { KIND } from "../user/calls";
 import { built } from "../user/testing";
 import { sandbox } from "./build";
 

@@ -1,7 +1,6 @@
 /** What each step does, by counting, and whether its results are those of the step before: small bars over the steps. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
-import type { Measure } from "../engine/nest";
-import type { Step } from "../engine/protocol";
+import type { Measure, Step } from "../engine/protocol";
 import { useApp } from "../panels/context";
 import type { Subject } from "./subject";
 import type { Line } from "./trace";

@@ -1,6 +1,6 @@
 /** The offers for a loop or block, tried beforehand; and the reasons against the rest, in TVM's words. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
-import type { Nest } from "../engine/nest";
+import type { Nest } from "../engine/protocol";
 import { attempts, isLoop, type Offer, offersFor } from "./offers";
 
 interface Tried {

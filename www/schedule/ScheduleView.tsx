@@ -1,7 +1,6 @@
 /** The loops of a tensor program before and after the step, and the instructions that transform them. Loaded on demand. */
 import { createEffect, createMemo, createSignal, For, on, onCleanup, Show } from "solid-js";
-import type { Nest, NestQuestion } from "../engine/nest";
-import type { Step } from "../engine/protocol";
+import type { Nest, NestQuestion, Step } from "../engine/protocol";
 import { useApp } from "../panels/context";
 import { Toggle } from "../panels/Toggle";
 import { Costs } from "./Costs";

@@ -1,5 +1,5 @@
 /** The fate of loops and blocks from one nest to the next. */
-import type { Nest, NestNode } from "../engine/nest";
+import type { Nest, NestNode } from "../engine/protocol";
 
 export type Mark = "" | "made" | "changed" | "moved" | "gone";
 

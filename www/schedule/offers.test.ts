@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Nest, NestNode } from "../engine/nest";
+import type { Nest, NestNode } from "../engine/protocol";
 import { offersFor } from "./offers";
 
 const node = (more: Partial<NestNode>): NestNode => ({

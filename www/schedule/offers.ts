@@ -1,5 +1,5 @@
 /** Offers for a loop or block: TVM's primitives with their arguments, and the instructions that they are written as. */
-import type { Nest, NestNode } from "../engine/nest";
+import type { Nest, NestNode } from "../engine/protocol";
 
 /** An argument; one with `options` is chosen. */
 export interface Field {

@@ -1,5 +1,5 @@
 /** The text of a schedule: instructions of a trace, a line each. One that is switched off is a comment. */
-import type { Instruction } from "../engine/nest";
+import type { Instruction } from "../engine/protocol";
 
 /** A line of the list of instructions. */
 export interface Line {

@@ -58,7 +58,7 @@ export function findPass(
 ): PassDoc | undefined {
   const name = callName(call);
   const passes = catalogue?.passes ?? [];
-  const here = passes.filter((pass) => pass.dialects.includes(dialect));
+  const here = passes.filter((pass) => pass.dialects.some((known) => known === dialect));
   for (const list of [here, passes]) {
     const found =
       list.find((pass) => pass.name === name) ?? list.find((pass) => pass.infoName === name);

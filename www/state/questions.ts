@@ -1,10 +1,13 @@
 /** Asks the engines the questions of panels, besides the data that is pulled for every step. */
 import type { EngineClient, WorkerLike } from "../engine/client";
-import type { Measure, MeasureQuestion, Nest, NestQuestion } from "../engine/nest";
 import type {
   Answers,
   Comparison,
   Diff,
+  Measure,
+  MeasureQuestion,
+  Nest,
+  NestQuestion,
   Question,
   SharedDocument,
   Step,

@@ -79,8 +79,8 @@ export function createRuns({
     const { document: sent, rows } = toSend(state());
     const looking = view === "diff" || view === "before";
     // Not after a crash: whether the run or the look at it was the cause is found out one by one. Nor of a script.
-    const look: Look | null =
-      looking && broke !== document && sent.script === "" ? { step: id, view } : null;
+    const look: Look | undefined =
+      looking && broke !== document && sent.script === "" ? { step: id, view } : undefined;
     const number = ++asked;
     const client = engines.use(sent, state().good?.sent);
     const reply = await client.ask({ type: "run", document: sent, look }, "run");

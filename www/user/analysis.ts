@@ -1,16 +1,19 @@
 /** Questions about programs (TVM's `relax.analysis`), which the engine answers by numbers. */
 import { allVars, boundVars, freeVars } from "./build";
+import { ANALYSIS } from "./calls";
 import { cross, nameOf } from "./engine";
 import { IRModule, needModule } from "./module";
 import { Expr, type Func, needExpr, nodeAt, type Var } from "./nodes";
 import { type Binding, type BindingBlock, blockFrom, MatchCast, needBlock, SeqExpr } from "./relax";
 import { asType, type Dim, dimAt, type Type, typeAt } from "./types";
 
-const ask = (what: number, ...words: number[]) =>
-  cross().user_analysis(what, Uint32Array.from(words));
-const nodes = (what: number) => (expr: Expr) =>
+type Question = keyof typeof ANALYSIS;
+
+const ask = (what: Question, ...words: number[]) =>
+  cross().user_analysis(ANALYSIS[what], Uint32Array.from(words));
+const nodes = (what: Question) => (expr: Expr) =>
   Array.from(ask(what, needExpr(expr).id), (id) => nodeAt(id));
-const ofExpr = (what: number) => (expr: Expr) => dims(ask(what, needExpr(expr).id));
+const ofExpr = (what: Question) => (expr: Expr) => dims(ask(what, needExpr(expr).id));
 
 function dims(words: Uint32Array): Dim[] {
   const found: Dim[] = [];
@@ -22,23 +25,23 @@ function problems(thing: IRModule | Func): string[] {
   const alone = thing instanceof Expr;
   const name = (alone && thing.attrs?.global_symbol) || "main";
   const module = alone ? new IRModule({ [String(name)]: thing }) : needModule(thing);
-  return Array.from(ask(10, alone ? 1 : 0, ...module.toWords()), nameOf);
+  return Array.from(ask("wellFormed", alone ? 1 : 0, ...module.toWords()), nameOf);
 }
 
 export const analysis = {
   freeVars,
   boundVars,
   allVars,
-  allGlobalVars: nodes(0),
-  calledGlobalVars: nodes(1),
-  definedSymbolicVars: ofExpr(2),
-  freeSymbolicVars: ofExpr(3),
+  allGlobalVars: nodes("allGlobalVars"),
+  calledGlobalVars: nodes("calledGlobalVars"),
+  definedSymbolicVars: ofExpr("definedSymbolicVars"),
+  freeSymbolicVars: ofExpr("freeSymbolicVars"),
   containsImpureCall: (expr: Expr, module = new IRModule()) =>
-    ask(4, needExpr(expr).id, ...module.toWords())[0] === 1,
-  hasReshapePattern: (func: Expr) => ask(5, needExpr(func).id)[0] === 1,
+    ask("containsImpureCall", needExpr(expr).id, ...module.toWords())[0] === 1,
+  hasReshapePattern: (func: Expr) => ask("hasReshapePattern", needExpr(func).id)[0] === 1,
   getVar2val(func: Expr): Map<Var, Expr> {
     const values = new Map<Var, Expr>();
-    const words = ask(6, needExpr(func).id);
+    const words = ask("blocks", needExpr(func).id);
     for (let at = 0, end = 0; at < words.length; at = end) {
       end = at + 3 + 3 * (words[at + 2] as number);
       for (const one of blockFrom(words.subarray(at, end)).bindings)
@@ -57,7 +60,7 @@ export const analysis = {
   },
   udchain(block: BindingBlock): Map<Var, Var[]> {
     const users = new Map<Var, Var[]>();
-    const words = ask(7, needBlock(block).id);
+    const words = ask("udchain", needBlock(block).id);
     for (let at = 0; at < words.length; at += 2 + (words[at + 1] as number)) {
       const end = at + 2 + (words[at + 1] as number);
       const vars = Array.from(words.subarray(at + 2, end), (id) => nodeAt(id) as Var);
@@ -67,9 +70,9 @@ export const analysis = {
   },
   /** Returns 0 for never, 1 and 2 for perhaps, 3 for always. */
   typeBaseCheck: (base: Type | string, derived: Type | string) =>
-    ask(8, asType(base).id, asType(derived).id)[0] as number,
+    ask("typeBaseCheck", asType(base).id, asType(derived).id)[0] as number,
   typeLca: (a: Type | string, b: Type | string) =>
-    typeAt(ask(9, asType(a).id, asType(b).id)[0] as number),
+    typeAt(ask("typeLca", asType(a).id, asType(b).id)[0] as number),
   checkWellFormed: (thing: IRModule | Func) => problems(thing).length === 0,
   /** Throws the first problem, as TVM 0.27 does; else returns true, as earlier versions did. */
   wellFormed(thing: IRModule | Func): true {

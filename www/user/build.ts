@@ -1,4 +1,5 @@
 /** Makes nodes, parses texts and asks the engine about programs, by the names of TVM's Python. */
+import { WALK } from "./calls";
 import { cross, space } from "./engine";
 import { IRModule, needModule } from "./module";
 import {
@@ -131,7 +132,7 @@ export function parseExpr(text: string, vars: Record<string, Expr> = {}): Expr {
   );
   if (given.size === 0) return read;
   const bindings = new Map<Expr, Expr>();
-  for (const id of cross().user_walk(1, read.id)) {
+  for (const id of cross().user_walk(WALK.free, read.id)) {
     const free = nodeAt(id) as Var;
     const by = given.get(free.nameHint);
     if (by) bindings.set(free, by);
@@ -162,16 +163,16 @@ export function text(thing: Expr | Type | IRModule): string {
   return String(thing);
 }
 
-function walk(what: number, expr: Expr): readonly Var[] {
-  return Array.from(cross().user_walk(what, needExpr(expr).id), (id) => nodeAt(id) as Var);
+function walk(what: keyof typeof WALK, expr: Expr): readonly Var[] {
+  return Array.from(cross().user_walk(WALK[what], needExpr(expr).id), (id) => nodeAt(id) as Var);
 }
 
 /** Variables that are used and not bound, in the order of first use. */
-export const freeVars = (expr: Expr): readonly Var[] => walk(1, expr);
+export const freeVars = (expr: Expr): readonly Var[] => walk("free", expr);
 /** Variables that are bound. */
-export const boundVars = (expr: Expr): readonly Var[] => walk(2, expr);
+export const boundVars = (expr: Expr): readonly Var[] => walk("bound", expr);
 /** Returns both bound and free variables. */
-export const allVars = (expr: Expr): readonly Var[] => walk(3, expr);
+export const allVars = (expr: Expr): readonly Var[] => walk("vars", expr);
 
 /** True if two expressions, types or modules are equal as TVM defines it: bound variables may have other names. */
 export function structuralEqual(

@@ -1,38 +1,13 @@
 /** TVM's `BlockBuilder`: programs of Relax put together binding by binding, in normal form and with types. */
+
 import { attrsIdOf } from "./attrs";
 import { op } from "./build";
+import { BUILD } from "./calls";
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 import { IRModule, needModule } from "./module";
 import { Expr, type Func, GlobalVar, needExpr, needVar, nodeAt, Tuple, Var } from "./nodes";
 import { type Binding, type BindingBlock, blockFrom, type PrimFunc } from "./relax";
 import { asType, type Type } from "./types";
-
-/** The operations of the engine's builder, in its order. */
-const DO = {
-  beginBlock: 0,
-  endBlock: 1,
-  emit: 2,
-  emitOutput: 3,
-  matchCast: 4,
-  emitNormalized: 5,
-  normalize: 6,
-  lookupBinding: 7,
-  beginScope: 8,
-  beginInnerScope: 9,
-  endScope: 10,
-  addFunction: 11,
-  updateFunction: 12,
-  module: 13,
-  isDataflow: 14,
-  operand: 15,
-  uniqueName: 16,
-  beginFunction: 20,
-  switchBlock: 21,
-  emitFuncOutput: 22,
-  endFunction: 23,
-  emitTE: 17,
-  composeTE: 24,
-} as const;
 
 export interface FunctionOptions {
   /** Its attributes. */
@@ -67,12 +42,12 @@ export class BlockBuilder {
     this.id = cross().user_builder(words);
   }
 
-  private do(what: keyof typeof DO, words: readonly number[] = []): Uint32Array {
+  private do(what: keyof typeof BUILD, words: readonly number[] = []): Uint32Array {
     here(this.space);
-    return cross().user_builder_do(this.id, DO[what], Uint32Array.from(words));
+    return cross().user_builder_do(this.id, BUILD[what], Uint32Array.from(words));
   }
 
-  private node(what: keyof typeof DO, words: readonly number[]): Expr {
+  private node(what: keyof typeof BUILD, words: readonly number[]): Expr {
     return nodeAt(this.do(what, words)[0] as number);
   }
 

@@ -1,5 +1,7 @@
 /** The options that passes run under (`tvm.transform.PassContext`), and the context that collects their findings. */
+
 import { python } from "./attrs";
+import type { ContextDesc } from "./calls";
 import { cross, here, type Space, space } from "./engine";
 import { callHook, instrumentDescs } from "./instrument";
 import { checkOptions } from "./names";
@@ -69,13 +71,14 @@ export class PassContext extends Scope {
   enter(): this {
     here(this.owner);
     const config = Object.entries(this.config).map(([key, value]) => [key, python(value, key)]);
-    const scope = cross().user_enter({
+    const desc: ContextDesc = {
       optLevel: this.optLevel,
       required: this.requiredPass,
       disabled: this.disabledPass,
       config: Object.fromEntries(config),
       instruments: instrumentDescs(this.watching),
-    });
+    };
+    const scope = cross().user_enter(desc);
     this.scopes.push(scope);
     contexts().set(scope, this);
     return this;

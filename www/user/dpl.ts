@@ -2,7 +2,9 @@
  * The dataflow pattern language (TVM's `relax.dpl`). A pattern is made here and matched by the engine, which gets it as
  * numbers: for each pattern its kind and its parts, parts first.
  */
+
 import { attrsIdOf } from "./attrs";
+import { DPL, PATTERN } from "./calls";
 import { cross, nameId } from "./engine";
 import { IRModule, needModule } from "./module";
 import { type Expr, type Func, needExpr, nodeAt, Op, type Var } from "./nodes";
@@ -10,16 +12,11 @@ import { type DataflowBlock, needBlock } from "./relax";
 import { Scope } from "./scope";
 import { asType, type Dim, dimWords, shown, type Type } from "./types";
 
-/** Kinds in the engine's order. */
-const KINDS =
-  "wildcard const var dfv gv extern expr call function tuple unordered item or and not attr type shape dtype extents".split(
-    " ",
-  );
 type Item = number | DFPattern;
 type Options = { vargDefaultWildcard?: boolean; addConstraint?: boolean };
 type Matched = Map<DFPattern, Expr>;
 
-function pattern(kind: string, ...items: Item[]): DFPattern {
+function pattern(kind: keyof typeof PATTERN, ...items: Item[]): DFPattern {
   const made: DFPattern = ((...args: (DFPattern | Options)[]) => {
     const options = (typeof args.at(-1) === "object" ? args.pop() : {}) as Options;
     const call = pattern("call", made, options.vargDefaultWildcard ? 1 : 0, ...parts(args));
@@ -28,7 +25,7 @@ function pattern(kind: string, ...items: Item[]): DFPattern {
     return call;
   }) as never;
   Object.setPrototypeOf(made, PatternBase.prototype);
-  Object.assign(made, { kind: KINDS.indexOf(kind), items });
+  Object.assign(made, { kind: PATTERN[kind], items });
   return made;
 }
 
@@ -105,7 +102,7 @@ class PatternBase {
   }
   /** Makes another pattern that looks the same and may stand for something else. */
   dup(): DFPattern {
-    const copy = pattern("", ...this.items);
+    const copy = pattern("wildcard", ...this.items);
     return Object.assign(copy, { kind: this.kind });
   }
   match(this: DFPattern, expr: Expr, values?: Map<Var, Expr> | null): boolean {
@@ -115,7 +112,7 @@ class PatternBase {
   extractMatchedExpr(this: DFPattern, expr: Expr, values?: Map<Var, Expr> | null): Matched | null {
     const sent = new Sent([this]);
     const bound = [...(values ?? [])].flat().map((one) => needExpr(one).id);
-    const found = sent.do(0, [sent.at(this), needExpr(expr).id, ...bound]);
+    const found = sent.do("match", [sent.at(this), needExpr(expr).id, ...bound]);
     return found.length > 0 ? sent.matched(found.subarray(1)) : null;
   }
 }
@@ -145,9 +142,13 @@ class Sent {
   at(one: DFPattern): number {
     return this.places.get(one) as number;
   }
-  do(what: number, words: readonly number[], ask?: (words: Uint32Array, index: number) => unknown) {
+  do(
+    what: keyof typeof DPL,
+    words: readonly number[],
+    ask?: (words: Uint32Array, index: number) => unknown,
+  ) {
     const all = Uint32Array.from([this.list.length, ...this.words, ...words]);
-    return cross().user_dpl(what, all, ask);
+    return cross().user_dpl(DPL[what], all, ask);
   }
   /** Reads pairs of a pattern and an expression. */
   matched(words: Uint32Array, step = 2): Matched {
@@ -189,7 +190,7 @@ class PatternContext extends Scope {
   /** Returns the variable of the block that each pattern stands for; null when they are not found. */
   matchDfb(block: DataflowBlock): Map<DFPattern, Var> | null {
     const { sent } = this;
-    const found = sent.do(1, [...sent.context(this), needBlock(block).id]);
+    const found = sent.do("matchBlock", [...sent.context(this), needBlock(block).id]);
     return found.length > 0 ? (sent.matched(found) as Map<DFPattern, Var>) : null;
   }
 }
@@ -205,7 +206,7 @@ function rewriteCall(
 ): Func {
   const sent = new Sent([root]);
   const words = [0, 0, sent.at(root), needExpr(func).id, ...moduleWords(module)];
-  const [id] = sent.do(2, words, (found) => {
+  const [id] = sent.do("rewriteCall", words, (found) => {
     const orig = nodeAt(found[0] as number);
     return Uint32Array.of(needExpr(rewriter(orig, sent.matched(found.subarray(1)))).id);
   });
@@ -221,7 +222,7 @@ function rewriteBindings(
 ): Func {
   const { sent } = context;
   const words = [...sent.context(context), 0, needExpr(func).id, ...moduleWords(module)];
-  const [id] = sent.do(3, words, (found) => {
+  const [id] = sent.do("rewriteBindings", words, (found) => {
     const end = 1 + (found[0] as number);
     const nodes = Array.from(found.subarray(end), (one) => nodeAt(one));
     const bindings = new Map<Var, Expr>();
@@ -255,7 +256,7 @@ export function fuseOpsByPattern(args: Record<string, unknown>, module: IRModule
     ...list.flatMap(([name, root], at) => [nameId(name), sent.at(root), flag(checks[at])]),
     ...module.toWords(),
   ];
-  const fused = sent.do(4, words, (found, at) => {
+  const fused = sent.do("fuse", words, (found, at) => {
     const matched = sent.matched(found.subarray(1), 3);
     const matchedBindings = new Map<Var, Expr>();
     for (let next = 1; next < found.length; next += 3) {

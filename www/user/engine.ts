@@ -2,6 +2,7 @@
  * Crosses to the engine: calls its functions, and keeps the nodes read through them. Nodes never change, so each is
  * read once; ids mean something only in the memory that they came from, which here is a `Space`.
  */
+import type { ContextDesc, InstrumentDesc, PassDesc } from "./calls";
 
 /** The exports of the engine for scripts (`src/wasm/user`). Each throws an `Error` on wrong arguments. */
 export interface Engine {
@@ -44,11 +45,11 @@ export interface Engine {
   user_analysis(what: number, words: Uint32Array): Uint32Array;
   user_dpl(what: number, words: Uint32Array, ask?: unknown): Uint32Array;
   user_record(pre: number, post: number): boolean;
-  user_run(passes: unknown, which: number, module: Uint32Array): Uint32Array;
+  user_run(passes: readonly PassDesc[], which: number, module: Uint32Array): Uint32Array;
   user_pass_info(call: string, relax: boolean): unknown[];
-  user_enter(context: unknown): number;
+  user_enter(context: ContextDesc): number;
   user_exit(): void;
-  user_override(scope: number, instruments: unknown): void;
+  user_override(scope: number, instruments: readonly InstrumentDesc[]): void;
   user_context(): unknown[];
   user_config_key(key: string, type: string): void;
   user_config_keys(): string[];

@@ -6,6 +6,7 @@
  * the order then differs (parts before wholes).
  */
 
+import { KIND } from "./calls";
 import type { Match, Pattern } from "./match";
 import { checkHooks } from "./names";
 import {
@@ -17,7 +18,6 @@ import {
   type Func,
   type GlobalVar,
   type If,
-  KIND,
   Let,
   needExpr,
   type Op,

@@ -1,5 +1,7 @@
 /** Instruments, which watch passes: those of the script, and those that are built in (`tvm.instrument`). */
+
 import { python } from "./attrs";
+import type { InstrumentDesc } from "./calls";
 import { cross, here, type Space, space } from "./engine";
 import { IRModule } from "./module";
 import { didYouMean, spelt } from "./names";
@@ -91,9 +93,7 @@ export function passInstrument(hooks: any): any {
 }
 
 /** Instruments as the engine makes them. */
-export function instrumentDescs(
-  list: readonly unknown[],
-): { name: string; index: number; call: string }[] {
+export function instrumentDescs(list: readonly unknown[]): InstrumentDesc[] {
   if (!Array.isArray(list)) throw new TypeError("instruments must be a list");
   return list.map((hooks) => {
     let index = instruments.findIndex((one) => one.hooks === hooks);

@@ -1,11 +1,11 @@
 /** Matches on values of type definitions: the patterns and results of arms. */
+import { CLAUSE, KIND } from "./calls";
 import { cross, here, type Space, space } from "./engine";
 import {
   build,
   CLASSES,
   type Constructor,
   Expr,
-  KIND,
   needExpr,
   needVar,
   nodeAt,
@@ -50,12 +50,13 @@ function needPattern(value: unknown): Pattern {
   return value;
 }
 
-export const PatternWildcard = (): Pattern => madePattern([0]);
-export const PatternVar = (variable: Var): Pattern => madePattern([1, needVar(variable).id]);
+export const PatternWildcard = (): Pattern => madePattern([CLAUSE.wildcard]);
+export const PatternVar = (variable: Var): Pattern =>
+  madePattern([CLAUSE.var, needVar(variable).id]);
 export const PatternConstructor = (ctor: Constructor, fields: readonly Pattern[] = []): Pattern =>
-  madePattern([2, needExpr(ctor).id, ...fields.map((field) => needPattern(field).id)]);
+  madePattern([CLAUSE.ctor, needExpr(ctor).id, ...fields.map((field) => needPattern(field).id)]);
 export const PatternTuple = (fields: readonly Pattern[]): Pattern =>
-  madePattern([3, ...fields.map((field) => needPattern(field).id)]);
+  madePattern([CLAUSE.tuple, ...fields.map((field) => needPattern(field).id)]);
 
 export function patternAt(id: number): Pattern {
   const patterns = space().patterns;

@@ -1,4 +1,5 @@
 /** Visitors and mutators that do not recurse over calls, and functions that walk a program without a class. */
+import { WALK } from "./calls";
 import { cross } from "./engine";
 import { ExprVisitor, HOOKS } from "./functor";
 import { ExprMutator } from "./mutator";
@@ -72,7 +73,7 @@ export function postOrderRewrite(expr: Expr, f: (pre: Expr, post: Expr) => Expr)
 
 /** Calls `f` with every node once, parts before wholes. */
 export function postOrderVisit(expr: Expr, f: (expr: Expr) => void): void {
-  for (const found of cross().user_walk(0, needExpr(expr).id)) f(nodeAt(found));
+  for (const found of cross().user_walk(WALK.all, needExpr(expr).id)) f(nodeAt(found));
 }
 
 /** Calls `pre` for each let of a chain, from the outside in, and then `post` for each, from the inside out. */

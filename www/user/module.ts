@@ -1,4 +1,5 @@
 /** Modules. Unlike nodes they can be changed, as in TVM; a version that the page shows is not changed by it. */
+import { WALK } from "./calls";
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 import { Expr, Func, GlobalVar, needExpr, nodeAt, type Var } from "./nodes";
 import { print } from "./output";
@@ -50,7 +51,10 @@ export class IRModule {
   static fromExpr(expr: Expr): IRModule {
     if (expr instanceof Func)
       return new IRModule({ [String(expr.attrs?.global_symbol ?? "main")]: expr });
-    const free = Array.from(cross().user_walk(1, needExpr(expr).id), (id) => nodeAt(id) as Var);
+    const free = Array.from(
+      cross().user_walk(WALK.free, needExpr(expr).id),
+      (id) => nodeAt(id) as Var,
+    );
     return new IRModule({ main: new Func(free, expr) });
   }
 

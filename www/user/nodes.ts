@@ -1,5 +1,6 @@
 /** Nodes of a program. The same node is the same object, so `===` is TVM's identity; nodes never change. */
 import { type Attrs, attrsAt, attrsIdOf } from "./attrs";
+import { KIND } from "./calls";
 import { cross, here, nameOf, type Space, space, wordsOf } from "./engine";
 import { print } from "./output";
 import { Span, spanOf } from "./span";
@@ -15,32 +16,6 @@ import {
   type TypeVar,
   typeAt,
 } from "./types";
-
-/** Kinds in the engine's order. */
-export const KIND = {
-  Var: 0,
-  GlobalVar: 1,
-  Op: 2,
-  Constructor: 3,
-  Constant: 4,
-  Tuple: 5,
-  TupleGetItem: 6,
-  Call: 7,
-  Let: 8,
-  If: 9,
-  Function: 10,
-  Match: 11,
-  RefCreate: 12,
-  RefRead: 13,
-  RefWrite: 14,
-  SeqExpr: 15,
-  ShapeExpr: 16,
-  PrimValue: 17,
-  StringImm: 18,
-  DataTypeImm: 19,
-  ExternFunc: 20,
-  PrimFunc: 21,
-} as const;
 
 /** Makes a node of the engine; with `pre` one that means the same over other parts. */
 export function build(kind: number, words: readonly number[], pre?: Expr): Raw {

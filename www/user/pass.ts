@@ -1,4 +1,5 @@
 /** Passes: functions from a module to a module with a name, an opt level and required passes. */
+import type { DescKind } from "./calls";
 import { type Space, space } from "./engine";
 import type { IRModule } from "./module";
 import { checkOptions } from "./names";
@@ -25,17 +26,9 @@ export interface PassInfo {
   readonly required: readonly string[];
 }
 
-export type Kind =
-  | "built-in"
-  | "module"
-  | "function"
-  | "dataflow-block"
-  | "prim-func"
-  | "sequential";
-
 /** The parts of a pass, for the engine. */
 export interface Body {
-  kind: Kind;
+  kind: DescKind;
   run: ((...args: never[]) => unknown) | null;
   call: string;
   passes: readonly PassObject[];

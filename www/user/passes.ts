@@ -1,5 +1,7 @@
 /** Passes, as TVM's Python has them (`tvm.transform`, `tvm.relay.transform`, `tvm.relax.transform`). */
+
 import { python } from "./attrs";
+import type { DescKind, PassDesc } from "./calls";
 import { PassContext } from "./context";
 import { fuseOpsByPattern } from "./dpl";
 import { cross, here } from "./engine";
@@ -17,7 +19,6 @@ import {
   infoOf,
   isClass,
   isPass,
-  type Kind,
   ModulePass,
   madeAt,
   makePass as makeWith,
@@ -71,7 +72,7 @@ type Method =
 type UserFunction = (...args: any[]) => any;
 
 /** Makes a pass maker: `(options, f)`, `(f, options)`, or `(options)` and then `(f)` as a decorator. */
-function maker(kind: Kind, what: string, method: Method) {
+function maker(kind: DescKind, what: string, method: Method) {
   const wrap = (options: PassOptions, f: UserFunction | Class): unknown => {
     const info = infoOf(what, options, typeof f === "function" ? f.name : "");
     if (!isClass(f)) {
@@ -117,7 +118,7 @@ export const primFuncPass = maker("prim-func", "primFuncPass", "transformPrimFun
 type OverModule = (run: UserFunction, module: IRModule, context: PassContext) => IRModule;
 
 /** Runs passes that are neither module nor function passes over a module. */
-const OVER_MODULE: Partial<Record<Kind, OverModule>> = {
+const OVER_MODULE: Partial<Record<DescKind, OverModule>> = {
   "dataflow-block": (run, module, context) => {
     class Blocks extends RelaxExprMutator {
       override visitDataflowBlock(block: DataflowBlock): BindingBlock {
@@ -290,17 +291,6 @@ export const transforms = {
   tir: transformOf("tir"),
 };
 
-interface PassDesc {
-  kind: Kind;
-  name: string;
-  optLevel: number;
-  required: readonly string[];
-  index: number;
-  call: string;
-  passes: number[];
-  listed: boolean;
-}
-
 /** Describes passes and their parts for the engine, parts first. */
 function describe(roots: readonly PassObject[]): PassDesc[] {
   const place = new Map<PassObject, number>();
@@ -365,7 +355,7 @@ export function host(what: string, index: number, words: Uint32Array, info: unkn
   return runHook(what, index, words, info as [string, number, string[]] | null);
 }
 
-function bodyOf(index: number): { kind: Kind; run: UserFunction } {
+function bodyOf(index: number): { kind: DescKind; run: UserFunction } {
   const body = madeAt(index)?.body;
   if (!body?.run) throw new Error("there is no such pass");
   return { kind: body.kind, run: body.run as UserFunction };
@@ -380,7 +370,7 @@ export function registered() {
     report: {
       passes: listed.map(({ info, body }) => ({
         name: info.name,
-        kind: body.kind as Exclude<Kind, "built-in">,
+        kind: body.kind as Exclude<DescKind, "built-in">,
         optLevel: info.optLevel,
         required: [...info.required],
         doc: body.doc,

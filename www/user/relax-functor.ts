@@ -1,9 +1,10 @@
 /** Visitors and mutators as Relax has them (`relax/ir/expr_functor.cc`): without a memo, and the mutator with a builder. */
 import { BlockBuilder } from "./builder";
+import { KIND } from "./calls";
 import { ExprVisitor, HookError, hookOf } from "./functor";
 import type { IRModule } from "./module";
 import { ExprMutator, plainHook } from "./mutator";
-import { DataflowVar, Expr, type Func, type If, KIND, needExpr, rebuilt, Var } from "./nodes";
+import { DataflowVar, Expr, type Func, type If, needExpr, rebuilt, Var } from "./nodes";
 import {
   type Binding,
   type BindingBlock,

@@ -1,5 +1,7 @@
 /** The nodes of Relax alone: binding blocks, shapes and scalars as values, tensor programs, calls of operators. */
+
 import { attrsAt, attrsIdOf } from "./attrs";
+import { KIND } from "./calls";
 import { cross, here, nameId, type Space, space } from "./engine";
 import {
   type AttrsLike,
@@ -9,7 +11,6 @@ import {
   CLASSES,
   Expr,
   Func,
-  KIND,
   needExpr,
   needVar,
   nodeAt,

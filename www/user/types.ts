@@ -1,4 +1,5 @@
 /** Types of Relay and Relax. Equal types are the same object. */
+import { TYPE } from "./calls";
 import { cross, here, nameId, nameOf, type Space, space } from "./engine";
 
 /** An unknown extent: `?`. */
@@ -147,24 +148,26 @@ export class TensorType extends Type {
     else if (space().relax)
       super(madeAnew([11, dtype ? nameId(dtype) + 1 : 0, ...extentWords(shape, ndim)]));
     else if (!shape || !dtype) throw new TypeError("a tensor of Relay has a shape and a dtype");
-    else super(made([0, nameId(dtype), ...shape.flatMap((dim) => dimWords(dim))]));
+    else super(made([TYPE.tensor, nameId(dtype), ...shape.flatMap((dim) => dimWords(dim))]));
   }
   /** The element type; empty if unknown. */
   get dtype(): string {
     const id = this.words[1] as number;
-    if (this.words[0] === 0) return nameOf(id);
+    if (this.words[0] === TYPE.tensor) return nameOf(id);
     return id === 0 ? "" : nameOf(id - 1);
   }
   /** The extents; null if unknown, as may be in Relax. */
   get shape(): readonly Dim[] {
-    if (this.words[0] !== 0) return extentsAt(this.words, 2).shape as readonly Dim[];
+    if (this.words[0] !== TYPE.tensor) return extentsAt(this.words, 2).shape as readonly Dim[];
     const dims: Dim[] = [];
     for (let at = 2; at < this.words.length; at += 3) dims.push(dimAt(this.words, at));
     return Object.freeze(dims);
   }
   /** Returns the number of axes, -1 where it is not known. */
   get ndim(): number {
-    return this.words[0] === 0 ? (this.words.length - 2) / 3 : extentsAt(this.words, 2).ndim;
+    return this.words[0] === TYPE.tensor
+      ? (this.words.length - 2) / 3
+      : extentsAt(this.words, 2).ndim;
   }
 }
 
@@ -176,14 +179,14 @@ export function DynTensorType(ndim = -1, dtype: string | null = "float32"): Tens
 /** Relax: any value. */
 export class AnyType extends Type {
   constructor(raw?: Raw) {
-    super(raw ?? made([8]));
+    super(raw ?? made([TYPE.any]));
   }
 }
 
 /** Relax: a scalar that is no tensor. */
 export class PrimType extends Type {
   constructor(dtype: string | Raw) {
-    super(dtype instanceof Raw ? dtype : made([9, nameId(dtype)]));
+    super(dtype instanceof Raw ? dtype : made([TYPE.prim, nameId(dtype)]));
   }
   get dtype(): string {
     return nameOf(this.words[1] as number);
@@ -206,20 +209,20 @@ export class ShapeType extends Type {
 /** Relax: a packed function. */
 export class PackedFuncType extends Type {
   constructor(raw?: Raw) {
-    super(raw ?? made([13]));
+    super(raw ?? made([TYPE.packedFunc]));
   }
 }
 
 /** Relax: a string as a value. */
 export class StringType extends Type {
   constructor(raw?: Raw) {
-    super(raw ?? made([14]));
+    super(raw ?? made([TYPE.str]));
   }
 }
 
 export class TupleType extends Type {
   constructor(fields: readonly Type[] | Raw) {
-    super(fields instanceof Raw ? fields : made([1, ...ids(fields)]));
+    super(fields instanceof Raw ? fields : made([TYPE.tuple, ...ids(fields)]));
   }
   get fields(): readonly Type[] {
     return this.list(1);
@@ -236,37 +239,39 @@ export class FuncType extends Type {
     if (argTypes instanceof Raw) super(argTypes);
     else if (space().relax) {
       const head = [...ids([needType(retType)]), typeParams === false ? 0 : 1, argTypes ? 0 : 1];
-      super(made([12, ...head, ...ids(argTypes ?? [])]));
+      super(made([TYPE.callable, ...head, ...ids(argTypes ?? [])]));
     } else if (!argTypes || typeof typeParams === "boolean")
       throw new TypeError("a function type of Relay has argument types and type parameters");
     else {
       const ret = ids([needType(retType)]);
       const params = typeParams.map((param) => param.param);
-      super(made([2, ...ret, argTypes.length, ...ids(argTypes), ...params]));
+      super(made([TYPE.func, ...ret, argTypes.length, ...ids(argTypes), ...params]));
     }
   }
   get retType(): Type {
     return this.type(1);
   }
   get argTypes(): readonly Type[] {
-    return this.words[0] === 12 ? this.list(4) : this.list(3, 3 + (this.words[2] as number));
+    return this.words[0] === TYPE.callable
+      ? this.list(4)
+      : this.list(3, 3 + (this.words[2] as number));
   }
   /** True if in Relax a call has no side effects. */
   get purity(): boolean {
-    return this.words[0] === 12 ? this.words[2] === 1 : true;
+    return this.words[0] === TYPE.callable ? this.words[2] === 1 : true;
   }
   /** True if in Relax the arguments are unknown. */
   get isOpaque(): boolean {
-    return this.words[0] === 12 && this.words[3] === 1;
+    return this.words[0] === TYPE.callable && this.words[3] === 1;
   }
   get hasTypeParams(): boolean {
-    return this.words[0] === 2 && this.words.length > 3 + (this.words[2] as number);
+    return this.words[0] === TYPE.func && this.words.length > 3 + (this.words[2] as number);
   }
 }
 
 export class RelayRefType extends Type {
   constructor(value: Type | Raw) {
-    super(value instanceof Raw ? value : made([3, ...ids([value])]));
+    super(value instanceof Raw ? value : made([TYPE.ref, ...ids([value])]));
   }
   get value(): Type {
     return this.type(1);
@@ -285,7 +290,7 @@ export class TypeVar extends Type {
 
 export class GlobalTypeVar extends Type {
   constructor(name: string | Raw) {
-    super(name instanceof Raw ? name : made([5, nameId(name)]));
+    super(name instanceof Raw ? name : made([TYPE.global, nameId(name)]));
   }
   get name(): string {
     return nameOf(this.words[1] as number);
@@ -294,7 +299,7 @@ export class GlobalTypeVar extends Type {
 
 export class TypeCall extends Type {
   constructor(func: Type | Raw, args: readonly Type[] = []) {
-    super(func instanceof Raw ? func : made([6, ...ids([func]), ...ids(args)]));
+    super(func instanceof Raw ? func : made([TYPE.apply, ...ids([func]), ...ids(args)]));
   }
   get func(): Type {
     return this.type(1);

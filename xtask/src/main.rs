@@ -28,6 +28,7 @@ cargo xtask python --pytest [--json OUT] FILE...
                                           the same for tests
 cargo xtask python --table [--check|--update] [FILTER]
                                           TVM's own tests: how many pass, by file
+cargo xtask codegen                       the protocol and its checks for the page, from src/boundary
 cargo xtask conformance [--check|--update] [FILTER]
                                           our passes against results that TVM itself gave
 cargo xtask record [KIND...]              the suite in tests/conformance anew, by TVM in $PASSLAB_PYTHON
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         "engine" if rest.is_empty() => engine::engine(engine::Goal::Serve),
         "python" => python::python(&rest),
         "test" => test::test(&rest),
+        "codegen" if rest.is_empty() => sh::cargo().args(["test", "--quiet", "--test", "codegen"]).env("BLESS", "1").run(),
         "conformance" => test::conformance(&rest),
         "record" => test::record(&rest),
         "bench" if rest == ["page"] => test::bench_page(),

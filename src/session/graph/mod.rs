@@ -14,28 +14,17 @@ use crate::print;
 use extract::{Extract, extract};
 use rustc_hash::FxHashMap;
 
-/// The effect of a step on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeFate {
-    /// Nothing.
-    Same,
-    /// It is a replacement of another node.
-    Rewritten,
-    /// It is new.
-    Made,
-    /// It is gone.
-    Removed,
-}
-
-impl NodeFate {
-    /// Returns the word that is shown.
-    pub fn word(self) -> &'static str {
-        match self {
-            NodeFate::Same => "same",
-            NodeFate::Rewritten => "rewritten",
-            NodeFate::Made => "made",
-            NodeFate::Removed => "removed",
-        }
+crate::words! {
+    /// The effect of a step on a node.
+    pub enum NodeFate {
+        /// Nothing.
+        Same = "same",
+        /// It is a replacement of another node.
+        Rewritten = "rewritten",
+        /// It is new.
+        Made = "made",
+        /// It is gone.
+        Removed = "removed",
     }
 }
 

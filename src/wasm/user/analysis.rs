@@ -2,6 +2,7 @@
 
 use super::relax::{block_words, dim_words};
 use super::{Js, Words, error, with};
+use crate::boundary::scripts::Analysis;
 use crate::infer::relax::analysis::{
     all_global_vars, called_global_vars, defined_symbolic_vars, free_symbolic_vars, udchain_of_block,
 };
@@ -11,6 +12,7 @@ use crate::ir::walk::post_order;
 use crate::ir::{Dim, Expr, Id, Name, Store, Symbol};
 use crate::tir::has_reshape_pattern;
 use crate::verify;
+use crate::words::Worded;
 use wasm_bindgen::prelude::*;
 
 fn globals(store: &mut Store, names: Vec<Id<Name>>) -> Vec<u32> {
@@ -21,29 +23,35 @@ fn extents(symbols: Vec<Id<Symbol>>) -> Vec<u32> {
     symbols.into_iter().flat_map(|symbol| dim_words(Dim::Symbol(symbol))).collect()
 }
 
-/// What is asked by its number in `www/user/analysis.ts`, about what.
+/// The answer to a question ([`Analysis`]) about what follows.
 #[wasm_bindgen]
 pub fn user_analysis(what: u32, words: &[u32]) -> Js<Vec<u32>> {
     with(|lent| {
         let mut read = Words::new(&lent.store, words);
         let place = |store: &mut Store, read: u32| Words::new(store, &[read]).expr();
         let (first, second) = (words.first().copied().unwrap_or(u32::MAX), words.get(1).copied().unwrap_or(u32::MAX));
+        let what = Analysis::at(what).ok_or_else(|| error("there is no such question"))?;
         match what {
-            0..=3 | 5 | 6 => {
+            Analysis::AllGlobalVars
+            | Analysis::CalledGlobalVars
+            | Analysis::DefinedSymbolicVars
+            | Analysis::FreeSymbolicVars
+            | Analysis::HasReshapePattern
+            | Analysis::Blocks => {
                 let expr = place(&mut lent.store, first)?;
                 let store = &mut lent.store;
                 Ok(match what {
-                    0 => {
+                    Analysis::AllGlobalVars => {
                         let names = all_global_vars(store, expr);
                         globals(store, names)
                     }
-                    1 => {
+                    Analysis::CalledGlobalVars => {
                         let names = called_global_vars(store, expr);
                         globals(store, names)
                     }
-                    2 => extents(defined_symbolic_vars(store, expr)),
-                    3 => extents(free_symbolic_vars(store, expr)),
-                    5 => match store.expr(expr) {
+                    Analysis::DefinedSymbolicVars => extents(defined_symbolic_vars(store, expr)),
+                    Analysis::FreeSymbolicVars => extents(free_symbolic_vars(store, expr)),
+                    Analysis::HasReshapePattern => match store.expr(expr) {
                         Expr::PrimFunc(func) => vec![u32::from(has_reshape_pattern(store, func))],
                         _ => return Err(error("a tensor program is needed here")),
                     },
@@ -59,11 +67,11 @@ pub fn user_analysis(what: u32, words: &[u32]) -> Js<Vec<u32>> {
                     }
                 })
             }
-            4 => {
+            Analysis::ContainsImpureCall => {
                 let (expr, module) = (read.expr()?, read.module()?);
                 Ok(vec![u32::from(contains_impure_call(&lent.store, &module, expr))])
             }
-            7 => {
+            Analysis::UDChain => {
                 let block = read.block()?;
                 let store = &mut lent.store;
                 let mut words = Vec::new();
@@ -73,16 +81,16 @@ pub fn user_analysis(what: u32, words: &[u32]) -> Js<Vec<u32>> {
                 }
                 Ok(words)
             }
-            8 | 9 => {
+            Analysis::TypeBaseCheck | Analysis::TypeLca => {
                 let mut read = Words::new(&lent.store, &[first, second]).rest(Words::ty)?.into_iter();
                 let (Some(a), Some(b)) = (read.next(), read.next()) else { return Err(error("two types are needed here")) };
                 Ok(vec![match what {
-                    8 => fit(&mut lent.store, a, b) as u32,
+                    Analysis::TypeBaseCheck => fit(&mut lent.store, a, b) as u32,
                     _ => common(&mut lent.store, a, b).index() as u32,
                 }])
             }
             // Messages of what is wrong with a module; of a function alone nobody knows which others there are.
-            _ => {
+            Analysis::WellFormed => {
                 let (alone, module) = (read.word()? != 0, read.module()?);
                 let mut found = verify::verify(&mut lent.store, &module);
                 found.retain(|d| d.is_error() && !(alone && d.code == "relax-unbound-global"));

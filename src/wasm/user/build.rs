@@ -3,12 +3,14 @@
 use super::read::find_op;
 use super::relax::{read_dim, read_node, read_type};
 use super::{Js, Lent, MAX_NODES, Words, error, with};
+use crate::boundary::scripts::{ClauseKind, TypeKind};
 use crate::build::BlockBuilder;
 use crate::ir::{
-    AttrsId, CallInfo, Clause, DType, Dialect, Expr, ExprId, Function, Id, Module, Pattern, PatternId, Store, Tensor, Type,
-    TypeId,
+    AttrsId, CallInfo, Clause, DType, Dialect, Expr, ExprId, ExprKind, Function, Id, Module, Pattern, PatternId, Store, Tensor,
+    Type, TypeId,
 };
 use crate::ops;
+use crate::words::Worded;
 use wasm_bindgen::prelude::*;
 
 /// Types and patterns are walked by recursion, so they may nest as deep as in a text and no deeper.
@@ -24,7 +26,8 @@ pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
             return Err(error("the program has too many nodes"));
         }
         let pre = Words::new(&lent.store, &[pre]).maybe(Store::expr_at)?;
-        let mut node = if kind < 15 { node(lent, kind, words)? } else { read_node(&mut lent.store, kind, pre, words)? };
+        let kind = ExprKind::at(kind).ok_or_else(|| error("there are no nodes of this kind"))?;
+        let mut node = node(lent, kind, pre, words)?;
         let relax = lent.dialect == Dialect::Relax;
         let store = &mut lent.store;
         // Properties of a function that JavaScript does not see are kept.
@@ -34,24 +37,24 @@ pub fn user_build(kind: u32, pre: u32, words: &[u32]) -> Js<u32> {
         }
         let id = match pre {
             Some(pre) => {
-                let ty = if relax && kind != 21 { None } else { store.checked_type(pre) };
+                let ty = if relax && kind != ExprKind::PrimFunc { None } else { store.checked_type(pre) };
                 store.rebuild(pre, node, ty)
             }
             None => store.add(node),
         };
         // A node without parts is typed at once.
-        let is_value = matches!(kind, 16..=19);
+        let is_value = matches!(kind, ExprKind::Shape | ExprKind::Prim | ExprKind::Str | ExprKind::DataType);
         let id = if is_value { BlockBuilder::new(&Module::of(Dialect::Relax)).normalize(store, id) } else { id };
         Ok(id.index() as u32)
     })
 }
 
-fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
+fn node(lent: &mut Lent, kind: ExprKind, pre: Option<ExprId>, words: &[u32]) -> Js<Expr> {
     let store = &mut lent.store;
     let length = match kind {
-        12 | 13 => 1,
-        6 | 14 => 2,
-        8 | 9 => 3,
+        ExprKind::RefCreate | ExprKind::RefRead => 1,
+        ExprKind::TupleGetItem | ExprKind::RefWrite => 2,
+        ExprKind::Let | ExprKind::If => 3,
         _ => words.len(),
     };
     if words.len() != length {
@@ -59,12 +62,12 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
     }
     let mut read = Words::new(store, words);
     Ok(match kind {
-        5 => {
+        ExprKind::Tuple => {
             let fields = read.rest(Words::expr)?;
             Expr::Tuple(store.list(&fields))
         }
-        6 => Expr::TupleGetItem { tuple: read.expr()?, index: read.word()? },
-        7 => {
+        ExprKind::TupleGetItem => Expr::TupleGetItem { tuple: read.expr()?, index: read.word()? },
+        ExprKind::Call => {
             let (callee, attrs) = (read.expr()?, read.maybe(Store::attrs_at)?);
             let count = read.count()?;
             let type_args = read.many(count, Words::ty)?;
@@ -73,9 +76,9 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
             let info: Option<Id<CallInfo>> = store.add_call_info(attrs, &type_args);
             Expr::Call { callee, args: store.list(&args), info }
         }
-        8 => Expr::Let { var: read.var()?, value: read.expr()?, body: read.expr()? },
-        9 => Expr::If { cond: read.expr()?, then: read.expr()?, other: read.expr()? },
-        10 => {
+        ExprKind::Let => Expr::Let { var: read.var()?, value: read.expr()?, body: read.expr()? },
+        ExprKind::If => Expr::If { cond: read.expr()?, then: read.expr()?, other: read.expr()? },
+        ExprKind::Function => {
             let (body, ret, attrs) = (read.expr()?, read.maybe(Store::type_at)?, read.maybe(Store::attrs_at)?);
             let pure = read.word()? != 0;
             if attrs.is_some_and(|attrs| store.str(store.attrs_of_id(attrs).key) != "DictAttrs") {
@@ -87,7 +90,7 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
             let (params, type_params) = (store.list(&params), store.list(&type_params));
             Expr::Function(store.add_function(Function { params, type_params, ret, body, attrs, device: None, pure }))
         }
-        11 => {
+        ExprKind::Match => {
             let (data, complete) = (read.expr()?, read.word()? != 0);
             let mut clauses = Vec::new();
             while read.words.len() > 0 {
@@ -96,10 +99,10 @@ fn node(lent: &mut Lent, kind: u32, words: &[u32]) -> Js<Expr> {
             let clauses: Vec<_> = clauses.into_iter().map(|clause| store.add_clause(clause)).collect();
             Expr::Match { data, clauses: store.list(&clauses), complete }
         }
-        12 => Expr::RefCreate(read.expr()?),
-        13 => Expr::RefRead(read.expr()?),
-        14 => Expr::RefWrite { reference: read.expr()?, value: read.expr()? },
-        _ => return Err(error("nodes of this kind are not made this way")),
+        ExprKind::RefCreate => Expr::RefCreate(read.expr()?),
+        ExprKind::RefRead => Expr::RefRead(read.expr()?),
+        ExprKind::RefWrite => Expr::RefWrite { reference: read.expr()?, value: read.expr()? },
+        _ => return read_node(store, kind, pre, words),
     })
 }
 
@@ -168,11 +171,11 @@ pub fn user_make_pattern(words: &[u32]) -> Js<u32> {
     with(|lent| {
         let store = &mut lent.store;
         let mut read = Words::new(store, words);
-        let pattern = match read.word()? {
-            0 => Pattern::Wildcard,
-            1 => Pattern::Var(read.var()?),
-            kind @ (2 | 3) => {
-                let ctor = if kind == 2 { Some(read.expr()?) } else { None };
+        let pattern = match read.code()? {
+            ClauseKind::Wildcard => Pattern::Wildcard,
+            ClauseKind::Var => Pattern::Var(read.var()?),
+            kind @ (ClauseKind::Ctor | ClauseKind::Tuple) => {
+                let ctor = if kind == ClauseKind::Ctor { Some(read.expr()?) } else { None };
                 let fields = read.rest(Words::pattern)?;
                 if fields.iter().any(|field| pattern_depth(store, *field, 0) + 1 > MAX_DEPTH) {
                     return Err(error("patterns nest too deep"));
@@ -184,7 +187,6 @@ pub fn user_make_pattern(words: &[u32]) -> Js<u32> {
                     Some(_) => return Err(error("a constructor is needed here")),
                 }
             }
-            _ => return Err(error("there is no such pattern")),
         };
         Ok(store.add_pattern(pattern).index() as u32)
     })
@@ -206,8 +208,8 @@ pub fn user_make_type(words: &[u32]) -> Js<u32> {
     with(|lent| {
         let store = &mut lent.store;
         let mut read = Words::new(store, words);
-        let (ty, parts): (Type, Vec<TypeId>) = match read.word()? {
-            0 => {
+        let (ty, parts): (Type, Vec<TypeId>) = match read.code()? {
+            TypeKind::Tensor => {
                 let name = read.name()?;
                 let dtype = element_type(store.str(name))?;
                 let mut shape = Vec::new();
@@ -216,11 +218,11 @@ pub fn user_make_type(words: &[u32]) -> Js<u32> {
                 }
                 (Type::Tensor { shape: shape.into(), dtype }, Vec::new())
             }
-            1 => {
+            TypeKind::Tuple => {
                 let fields = read.rest(Words::ty)?;
                 (Type::Tuple(fields.clone().into()), fields)
             }
-            2 => {
+            TypeKind::Func => {
                 let ret = read.ty()?;
                 let count = read.count()?;
                 let params = read.many(count, Words::ty)?;
@@ -228,12 +230,12 @@ pub fn user_make_type(words: &[u32]) -> Js<u32> {
                 let parts = params.iter().copied().chain([ret]).collect();
                 (Type::Func { type_params: type_params.into(), params: params.into(), ret }, parts)
             }
-            3 => {
+            TypeKind::Ref => {
                 let inner = read.ty()?;
                 (Type::Ref(inner), vec![inner])
             }
-            5 => (Type::Global(read.name()?), Vec::new()),
-            6 => {
+            TypeKind::Global => (Type::Global(read.name()?), Vec::new()),
+            TypeKind::Apply => {
                 let head = read.ty()?;
                 let args = read.rest(Words::ty)?;
                 (Type::Apply { head, args: args.clone().into() }, args)

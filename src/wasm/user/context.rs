@@ -2,32 +2,29 @@
 
 use super::run::{instruments, thrown};
 use super::{Js, Words, error, source, with};
+use crate::boundary::scripts::{ContextDesc, InstrumentDesc};
+use crate::boundary::wire::Read;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::Expr;
 use crate::parse::suggest;
 use crate::pass::config::{self, ConfigType, OwnKey, nearest_key, validate};
 use crate::pass::manager::Runner;
 use crate::pass::{Literal, PassContext};
-use crate::wasm::request::{Fields, config as config_of};
+use crate::wasm::documents::config as config_of;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
 /// Enters a context: until [`user_exit`] it is the current one. Gives its number, which no other has.
 #[wasm_bindgen]
 pub fn user_enter(context: JsValue) -> Js<u32> {
-    let desc = Fields(context);
-    let context = PassContext {
-        opt_level: desc.number("optLevel")? as i64,
-        required: desc.texts("required")?,
-        disabled: desc.texts("disabled")?,
-        config: config_of(&desc)?.into_iter().collect(),
-    };
+    let ContextDesc { opt_level, required, disabled, config, instruments: watching } = ContextDesc::read(context, "context")?;
+    let context = PassContext { opt_level, required, disabled, config: config_of(config).into_iter().collect() };
     let own = own_keys();
     if let Some((key, message)) = validate(&context.config, &own).first() {
         let near = nearest_key(key, &own).map_or(String::new(), |near| format!("\ndid you mean `{near}`?"));
         return Err(error(&format!("{message}{near}")));
     }
-    let instruments = instruments(&desc.get("instruments"))?;
+    let instruments = instruments(watching)?;
     with_runner(|runner| {
         if runner.depth() >= 100 {
             return Err(error("contexts are entered too deep"));
@@ -46,7 +43,7 @@ pub fn user_exit() -> Js<()> {
 /// Replaces the instruments of the context with that number.
 #[wasm_bindgen]
 pub fn user_override(scope: u32, descs: JsValue) -> Js<()> {
-    let instruments = instruments(&descs)?;
+    let instruments = instruments(Vec::<InstrumentDesc>::read(descs, "instruments")?)?;
     with_runner(|runner| runner.override_instruments(scope, instruments).map_err(thrown))
 }
 
@@ -100,7 +97,7 @@ thread_local! {
 #[wasm_bindgen]
 pub fn user_config_key(key: &str, ty: &str) -> Js<()> {
     let types = [ConfigType::Bool, ConfigType::Int, ConfigType::Str, ConfigType::List];
-    let Some(ty) = types.into_iter().find(|known| known.word() == ty) else {
+    let Some(ty) = types.into_iter().find(|known| known.word().word() == ty) else {
         return Err(error(&format!("a key of the configuration holds bool, int, str or list, not {ty}")));
     };
     if config::key(key).is_some() {

@@ -3,6 +3,7 @@
 //! What the user's code says about a match is asked through the host function, while what is lent is lent on.
 
 use super::{HostCall, Js, Lent, Subject, Words, error, lend, module_words, run};
+use crate::boundary::scripts::{Dpl, PatternKind};
 use crate::diag::Diagnostic;
 use crate::ir::sort::sort_by;
 use crate::ir::{Binding, Dialect, Expr, ExprId, Id, Module, Store, VarId};
@@ -10,21 +11,23 @@ use crate::pass::manager::Runner;
 use crate::passes::relax::fuse_ops_by_pattern::{Check, FusionPattern, annotate, fuse_ops_by_pattern};
 use crate::passes::relax::pattern_rewriting::{BindingRewriter, CallRewriter, GraphRewriter, Replacements, rewrite_bindings};
 use crate::pattern::{Bound, Context, Edge, Matcher, Matches, Pat, Pattern, Patterns, match_graph};
+use crate::words::Worded;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use wasm_bindgen::prelude::*;
 
-/// The operations on patterns, by number, with a function of the user's where one is asked.
+/// The operations on patterns ([`Dpl`]), with a function of the user's where one is asked.
 #[wasm_bindgen]
 pub fn user_dpl(what: u32, words: &[u32], ask: JsValue) -> Js<Vec<u32>> {
     run::reach(|lent| {
         let mut read = Words::new(&lent.store, words);
         let patterns = read_patterns(&mut read)?;
-        match what {
-            0 => one(lent, &patterns, words, read.words.len()),
-            1 => graph(lent, &patterns, words, read.words.len()),
-            2 | 3 => rewrite(lent, &patterns, words, read.words.len(), what == 3, ask),
-            _ => fuse(lent, &patterns, words, read.words.len(), ask),
+        match Dpl::at(what).ok_or_else(|| error("patterns are not asked that"))? {
+            Dpl::Match => one(lent, &patterns, words, read.words.len()),
+            Dpl::MatchBlock => graph(lent, &patterns, words, read.words.len()),
+            Dpl::RewriteCall => rewrite(lent, &patterns, words, read.words.len(), false, ask),
+            Dpl::RewriteBindings => rewrite(lent, &patterns, words, read.words.len(), true, ask),
+            Dpl::Fuse => fuse(lent, &patterns, words, read.words.len(), ask),
         }
     })
 }
@@ -53,6 +56,7 @@ fn read_patterns(read: &mut Words<'_>) -> Js<Patterns> {
             below.set(below.get().max(depths[part.index()]));
             Ok(part)
         };
+        let kind = PatternKind::at(kind).ok_or_else(|| error("there is no pattern of this kind"))?;
         let pattern = read_pattern(&mut Words::new(read.store, own), kind, &part)?;
         patterns.add(pattern);
         depths.push(below.get() + 1);
@@ -67,7 +71,7 @@ fn read_patterns(read: &mut Words<'_>) -> Js<Patterns> {
 /// The greatest depth of a pattern.
 const MAX_DEPTH: usize = 200;
 
-fn read_pattern(read: &mut Words<'_>, kind: u32, one: &dyn Fn(&mut Words<'_>) -> Js<Pat>) -> Js<Pattern> {
+fn read_pattern(read: &mut Words<'_>, kind: PatternKind, one: &dyn Fn(&mut Words<'_>) -> Js<Pat>) -> Js<Pattern> {
     let text = |read: &mut Words<'_>| read.name().map(|name| read.store.str(name).to_owned());
     let dims = |read: &mut Words<'_>| {
         let mut dims = Vec::new();
@@ -77,47 +81,46 @@ fn read_pattern(read: &mut Words<'_>, kind: u32, one: &dyn Fn(&mut Words<'_>) ->
         Ok::<_, JsValue>(dims)
     };
     Ok(match kind {
-        0 => Pattern::Wildcard,
-        1 => Pattern::Constant,
-        2 => Pattern::Var(Some(text(read)?)),
-        3 => Pattern::DataflowVar(Some(text(read)?)),
-        4 => Pattern::Global(text(read)?),
-        5 => Pattern::Extern(Some(text(read)?)),
-        6 => {
+        PatternKind::Wildcard => Pattern::Wildcard,
+        PatternKind::Const => Pattern::Constant,
+        PatternKind::Var => Pattern::Var(Some(text(read)?)),
+        PatternKind::DataflowVar => Pattern::DataflowVar(Some(text(read)?)),
+        PatternKind::GlobalVar => Pattern::Global(text(read)?),
+        PatternKind::Extern => Pattern::Extern(Some(text(read)?)),
+        PatternKind::Expr => {
             let expr = read.expr()?;
             match read.store.expr(expr) {
                 Expr::Op(op) => Pattern::Op(op),
                 _ => Pattern::Expr(expr),
             }
         }
-        7 => {
+        PatternKind::Call => {
             let (callee, more) = (one(read)?, read.word()? != 0);
             Pattern::Call { callee, args: read.rest(one)?, more }
         }
-        8 => {
+        PatternKind::Function => {
             let (body, any) = (one(read)?, read.word()? != 0);
             let params = read.rest(one)?;
             Pattern::Function { params: (!any).then_some(params), body }
         }
-        9 => Pattern::Tuple(read.rest(one)?),
-        10 => Pattern::UnorderedTuple(read.rest(one)?),
-        11 => Pattern::TupleGetItem { tuple: one(read)?, index: read.word()?.checked_sub(1) },
-        12 => Pattern::Or(one(read)?, one(read)?),
-        13 => Pattern::And(one(read)?, one(read)?),
-        14 => Pattern::Not(one(read)?),
-        15 => {
+        PatternKind::Tuple => Pattern::Tuple(read.rest(one)?),
+        PatternKind::Unordered => Pattern::UnorderedTuple(read.rest(one)?),
+        PatternKind::Item => Pattern::TupleGetItem { tuple: one(read)?, index: read.word()?.checked_sub(1) },
+        PatternKind::Or => Pattern::Or(one(read)?, one(read)?),
+        PatternKind::And => Pattern::And(one(read)?, one(read)?),
+        PatternKind::Not => Pattern::Not(one(read)?),
+        PatternKind::Attr => {
             let (pat, attrs) = (one(read)?, read.maybe(Store::attrs_at)?);
             let wanted = attrs.map_or(&[][..], |attrs| &read.store.attrs_of_id(attrs).fields);
             Pattern::Attrs(pat, wanted.iter().map(|(name, value)| (read.store.str(*name).to_owned(), value.clone())).collect())
         }
-        16 => Pattern::Type(one(read)?, read.ty()?),
-        17 => Pattern::Shape(one(read)?, dims(read)?),
-        18 => {
+        PatternKind::Type => Pattern::Type(one(read)?, read.ty()?),
+        PatternKind::Shape => Pattern::Shape(one(read)?, dims(read)?),
+        PatternKind::DType => {
             let (pat, name) = (one(read)?, read.name()?);
             Pattern::DType(pat, super::element_type(read.store.str(name))?)
         }
-        19 => Pattern::Extents(dims(read)?),
-        _ => return Err(error("there is no pattern of this kind")),
+        PatternKind::Extents => Pattern::Extents(dims(read)?),
     })
 }
 

@@ -47,6 +47,7 @@ pub use tools::*;
 use crate::diag::LineIndex;
 use crate::ir::{Dialect, Expr, ExprId, IdMap, Mark, Module, Rewrite, Store};
 use crate::pass::manager::{Registry, Runner};
+use crate::words::Worded;
 use rustc_hash::FxHashSet;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -270,6 +271,11 @@ macro_rules! id_readers {
 impl<'a> Words<'a> {
     fn new(store: &'a Store, words: &'a [u32]) -> Words<'a> {
         Words { store, words: words.iter() }
+    }
+
+    /// A number that stands for a variant.
+    fn code<T: Worded>(&mut self) -> Js<T> {
+        T::at(self.word()?).ok_or_else(|| error(&format!("this is no number of {}", T::WORDS.name)))
     }
 
     fn word(&mut self) -> Js<u32> {

@@ -3,6 +3,7 @@
 
 use super::relax::{dim_words, node_words, type_words};
 use super::{Js, Lent, Words, error, with};
+use crate::boundary::scripts::{ClauseKind, TypeKind};
 use crate::ir::walk::{ExprVisitor, visit};
 use crate::ir::{AttrValue, Dialect, Dim, Expr, ExprId, Id, IdMap, OpId, Pattern, Store, Type, VarId, show_dim};
 use crate::ops;
@@ -22,7 +23,7 @@ fn uses(store: &mut Store, vars: Vec<VarId>, words: &mut Vec<u32>) {
     words.extend(vars.into_iter().map(|var| index(store.use_var(var))));
 }
 
-/// A node: its kind in the order of [`Expr`], its type or 0, and what it consists of.
+/// A node: its kind ([`ExprKind`](crate::ir::ExprKind)), its type or 0, and what it consists of.
 #[wasm_bindgen]
 pub fn user_expr(id: u32) -> Js<Vec<u32>> {
     with(|lent| {
@@ -117,25 +118,25 @@ fn expr(lent: &mut Lent, id: ExprId) -> Vec<u32> {
     words
 }
 
-/// A pattern: `0`; `1, variable`; `2, constructor, fields`; `3, fields`.
+/// A pattern: its kind ([`ClauseKind`]), and what it consists of.
 #[wasm_bindgen]
 pub fn user_pattern(id: u32) -> Js<Vec<u32>> {
     with(|lent| {
         let id = Words::new(&lent.store, &[id]).pattern()?;
         let store = &mut lent.store;
         Ok(match *store.pattern(id) {
-            Pattern::Wildcard => vec![0],
-            Pattern::Var(var) => vec![1, index(store.use_var(var))],
+            Pattern::Wildcard => vec![ClauseKind::Wildcard as u32],
+            Pattern::Var(var) => vec![ClauseKind::Var as u32, index(store.use_var(var))],
             Pattern::Ctor { ctor, fields } => {
                 let ctor = store.add(Expr::Ctor(ctor));
-                [2, index(ctor)].into_iter().chain(store.items(fields).map(index)).collect()
+                [ClauseKind::Ctor as u32, index(ctor)].into_iter().chain(store.items(fields).map(index)).collect()
             }
-            Pattern::Tuple(fields) => std::iter::once(3).chain(store.items(fields).map(index)).collect(),
+            Pattern::Tuple(fields) => std::iter::once(ClauseKind::Tuple as u32).chain(store.items(fields).map(index)).collect(),
         })
     })
 }
 
-/// A type: its kind in the order of [`Type`], and what it consists of. An extent takes three numbers.
+/// A type: its kind ([`TypeKind`]), and what it consists of. An extent takes three numbers.
 #[wasm_bindgen]
 pub fn user_type(id: u32) -> Js<Vec<u32>> {
     with(|lent| {
@@ -145,26 +146,26 @@ pub fn user_type(id: u32) -> Js<Vec<u32>> {
         match &*ty {
             Type::Tensor { shape, dtype } => {
                 let name = lent.store.name(&dtype.to_string());
-                words.extend([0, index(name)]);
+                words.extend([TypeKind::Tensor as u32, index(name)]);
                 words.extend(shape.iter().flat_map(|dim| dim_words(*dim)));
             }
             Type::Tuple(fields) => {
-                words.push(1);
+                words.push(TypeKind::Tuple as u32);
                 words.extend(fields.iter().map(|ty| index(*ty)));
             }
             Type::Func { type_params, params, ret } => {
-                words.extend([2, index(*ret), params.len() as u32]);
+                words.extend([TypeKind::Func as u32, index(*ret), params.len() as u32]);
                 words.extend(params.iter().map(|ty| index(*ty)));
                 words.extend(type_params.iter().map(|var| index(*var)));
             }
-            Type::Ref(inner) => words.extend([3, index(*inner)]),
-            Type::Var(var) => words.extend([4, index(*var), index(lent.store.type_var(*var).name)]),
-            Type::Global(name) => words.extend([5, index(*name)]),
+            Type::Ref(inner) => words.extend([TypeKind::Ref as u32, index(*inner)]),
+            Type::Var(var) => words.extend([TypeKind::Var as u32, index(*var), index(lent.store.type_var(*var).name)]),
+            Type::Global(name) => words.extend([TypeKind::Global as u32, index(*name)]),
             Type::Apply { head, args } => {
-                words.extend([6, index(*head)]);
+                words.extend([TypeKind::Apply as u32, index(*head)]);
                 words.extend(args.iter().map(|ty| index(*ty)));
             }
-            Type::Hole(number) => words.extend([7, *number]),
+            Type::Hole(number) => words.extend([TypeKind::Hole as u32, *number]),
             relax => words = type_words(&mut lent.store, relax),
         }
         Ok(words)

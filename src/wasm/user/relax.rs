@@ -2,13 +2,15 @@
 //! the builder, which lives here under a number for as long as the script does.
 
 use super::{Js, Words, error, module_words, with};
+use crate::boundary::scripts::{Build, TypeKind};
 use crate::build::{BlockBuilder, signature};
 use crate::diag::Diagnostic;
 use crate::ir::{
-    Binding, BindingBlock, DType, Dialect, Dim, Expr, ExprId, Extents, Id, Module, PrimExpr, PrimOp, Store, Symbol, TensorInfo,
-    Type, TypeId, VarId,
+    Binding, BindingBlock, DType, Dialect, Dim, Expr, ExprId, ExprKind, Extents, Id, Module, PrimExpr, PrimOp, Store, Symbol,
+    TensorInfo, Type, TypeId, VarId,
 };
 use crate::print;
+use crate::words::Worded;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
@@ -131,28 +133,28 @@ fn extents_words(store: &mut Store, extents: &Extents, words: &mut Vec<u32>) {
 pub(super) fn type_words(store: &mut Store, ty: &Type) -> Vec<u32> {
     let mut words = Vec::new();
     match ty {
-        Type::Any => words.push(8),
+        Type::Any => words.push(TypeKind::Any as u32),
         Type::Prim(dtype) => {
             let name = store.name(&dtype.to_string());
-            words.extend([9, index(name)]);
+            words.extend([TypeKind::Prim as u32, index(name)]);
         }
         Type::Shape(extents) => {
-            words.push(10);
+            words.push(TypeKind::Shape as u32);
             extents_words(store, extents, &mut words);
         }
         Type::PartialTensor(info) => {
             let dtype = info.dtype.map_or(0, |dtype| index(store.name(&dtype.to_string())) + 1);
-            words.extend([11, dtype]);
+            words.extend([TypeKind::PartialTensor as u32, dtype]);
             extents_words(store, &info.extents, &mut words);
         }
         Type::Callable { params, ret, pure } => {
-            words.extend([12, index(*ret), u32::from(*pure), u32::from(params.is_none())]);
+            words.extend([TypeKind::Callable as u32, index(*ret), u32::from(*pure), u32::from(params.is_none())]);
             words.extend(params.iter().flatten().map(|ty| index(*ty)));
         }
-        Type::PackedFunc => words.push(13),
-        Type::Str => words.push(14),
+        Type::PackedFunc => words.push(TypeKind::PackedFunc as u32),
+        Type::Str => words.push(TypeKind::Str as u32),
         // Tensors over several devices go by as a whole.
-        _ => words.push(15),
+        _ => words.push(TypeKind::Whole as u32),
     }
     words
 }
@@ -177,15 +179,15 @@ fn read_extents(read: &mut Words<'_>) -> Js<Extents> {
 }
 
 /// A type of Relax whose kind was read; also what it is made of.
-pub(super) fn read_type(read: &mut Words<'_>, kind: u32) -> Js<(Type, Vec<TypeId>)> {
+pub(super) fn read_type(read: &mut Words<'_>, kind: TypeKind) -> Js<(Type, Vec<TypeId>)> {
     let ty = match kind {
-        8 => Type::Any,
-        9 => {
+        TypeKind::Any => Type::Any,
+        TypeKind::Prim => {
             let name = read.name()?;
             Type::Prim(super::element_type(read.store.str(name))?)
         }
-        10 => Type::Shape(read_extents(read)?),
-        11 => {
+        TypeKind::Shape => Type::Shape(read_extents(read)?),
+        TypeKind::PartialTensor => {
             let dtype = match read.maybe(Store::name_at)? {
                 Some(name) => Some(super::element_type(read.store.str(name))?),
                 None => None,
@@ -195,14 +197,14 @@ pub(super) fn read_type(read: &mut Words<'_>, kind: u32) -> Js<(Type, Vec<TypeId
                 (extents, dtype) => Type::PartialTensor(TensorInfo { extents, dtype, vdevice: None }),
             }
         }
-        12 => {
+        TypeKind::Callable => {
             let (ret, pure, opaque) = (read.ty()?, read.word()? != 0, read.word()? != 0);
             let params = read.rest(Words::ty)?;
             let parts = params.iter().copied().chain([ret]).collect();
             return Ok((Type::Callable { params: (!opaque).then(|| params.into()), ret, pure }, parts));
         }
-        13 => Type::PackedFunc,
-        14 => Type::Str,
+        TypeKind::PackedFunc => Type::PackedFunc,
+        TypeKind::Str => Type::Str,
         _ => return Err(error("types of this kind are not made this way")),
     };
     Ok((ty, Vec::new()))
@@ -248,10 +250,10 @@ pub(super) fn node_words(store: &mut Store, node: Expr, words: &mut Vec<u32>) {
 }
 
 /// A node of a kind that only Relax and TIR have, from its description.
-pub(super) fn read_node(store: &mut Store, kind: u32, pre: Option<ExprId>, words: &[u32]) -> Js<Expr> {
+pub(super) fn read_node(store: &mut Store, kind: ExprKind, pre: Option<ExprId>, words: &[u32]) -> Js<Expr> {
     let most = match kind {
-        17 => 4,
-        18..=21 => 1,
+        ExprKind::Prim => 4,
+        ExprKind::Str | ExprKind::DataType | ExprKind::Extern | ExprKind::PrimFunc => 1,
         _ => usize::MAX,
     };
     if words.len() > most {
@@ -259,19 +261,19 @@ pub(super) fn read_node(store: &mut Store, kind: u32, pre: Option<ExprId>, words
     }
     let mut read = Words::new(store, words);
     Ok(match kind {
-        15 => {
+        ExprKind::Seq => {
             let body = read.expr()?;
             let blocks = read.rest(Words::block)?;
             Expr::Seq { blocks: store.list(&blocks), body }
         }
-        16 => {
+        ExprKind::Shape => {
             let mut dims = Vec::new();
             while read.words.len() > 0 {
                 dims.push(read_dim(&mut read, Dialect::Relax)?);
             }
             Expr::Shape(store.dims(&dims))
         }
-        17 => {
+        ExprKind::Prim => {
             let (what, low, high) = (read.word()?, read.word()?, read.word()?);
             if what > 1 {
                 let dim = read_dim(&mut Words::new(store, &[what, low, high]), Dialect::Relax)?;
@@ -285,13 +287,13 @@ pub(super) fn read_node(store: &mut Store, kind: u32, pre: Option<ExprId>, words
                 _ => store.prim_float(f64::from_bits(bits), dtype),
             })
         }
-        18 => Expr::Str(read.name()?),
-        19 => {
+        ExprKind::Str => Expr::Str(read.name()?),
+        ExprKind::DataType => {
             let name = read.name()?;
             Expr::DataType(super::element_type(store.str(name))?)
         }
-        20 => Expr::Extern(read.name()?),
-        21 => {
+        ExprKind::Extern => Expr::Extern(read.name()?),
+        ExprKind::PrimFunc => {
             let attrs = read.maybe(Store::attrs_at)?;
             let Some(Expr::PrimFunc(func)) = pre.map(|pre| store.expr(pre)) else {
                 return Err(error("a tensor program is read from a text or copied from another one"));
@@ -345,12 +347,13 @@ fn first_of(found: &[Diagnostic]) -> Option<JsValue> {
     found.first().map(|found| error(&found.message))
 }
 
-/// Something that a builder does, by its number in `www/user/builder.ts`, with its operands. What does not fit is an exception.
+/// Something that a builder does, by its number ([`Build`]), with its operands. What does not fit is an exception.
 #[wasm_bindgen]
 pub fn user_builder_do(builder: u32, what: u32, words: &[u32]) -> Js<Vec<u32>> {
     with(|lent| {
         BUILDERS.with_borrow_mut(|builders| {
             let builder = builders.get_mut(builder as usize).ok_or_else(|| error("there is no such builder"))?;
+            let what = Build::at(what).ok_or_else(|| error("a builder does nothing of the kind"))?;
             let result = step(&mut lent.store, builder, what, words)?;
             first_of(&builder.take_errors()).map_or(Ok(result), Err)
         })
@@ -364,19 +367,19 @@ fn read_params(read: &mut Words<'_>) -> Js<Option<Vec<VarId>>> {
     Ok(known.then_some(params))
 }
 
-fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32]) -> Js<Vec<u32>> {
+fn step(store: &mut Store, builder: &mut BlockBuilder, what: Build, words: &[u32]) -> Js<Vec<u32>> {
     let mut read = Words::new(store, words);
-    let emits = matches!(what, 2..=5 | 17);
-    if (emits || what == 1) && !builder.has_block() {
+    let in_block = [Build::EndBlock, Build::Emit, Build::EmitOutput, Build::MatchCast, Build::EmitNormalized, Build::EmitTE];
+    if in_block.contains(&what) && !builder.has_block() {
         return Err(error("no block is open: emit inside of function(...) or between beginBindingBlock and endBlock"));
     }
     let hint = |store: &Store, name: Option<Id<crate::ir::Name>>| name.map_or(String::new(), |name| store.str(name).to_owned());
     Ok(match what {
-        0 => {
+        Build::BeginBlock => {
             builder.begin_block(read.word()? != 0);
             Vec::new()
         }
-        1 => {
+        Build::EndBlock => {
             let pre = read.maybe(Store::block_at)?;
             let dataflow = builder.is_dataflow();
             let new = builder.end_block();
@@ -393,12 +396,12 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32])
             block_words(store, block, &mut words);
             words
         }
-        2 => {
+        Build::Emit => {
             let (value, name) = (read.expr()?, read.maybe(Store::name_at)?);
             let hint = hint(store, name);
             vec![index(builder.emit(store, value, &hint))]
         }
-        3 => {
+        Build::EmitOutput => {
             let (value, name) = (read.expr()?, read.maybe(Store::name_at)?);
             let hint = hint(store, name);
             if !builder.is_dataflow() {
@@ -406,87 +409,87 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32])
             }
             vec![index(builder.emit_output(store, value, &hint))]
         }
-        4 => {
+        Build::MatchCast => {
             let (value, ty, name) = (read.expr()?, read.ty()?, read.maybe(Store::name_at)?);
             let hint = hint(store, name);
             vec![index(builder.emit_match_cast(store, value, ty, &hint))]
         }
-        5 => {
+        Build::EmitNormalized => {
             let binding = read_binding(&mut read)?;
             builder.emit_normalized(store, binding);
             Vec::new()
         }
-        6 => {
+        Build::Normalize => {
             let expr = read.expr()?;
             vec![index(builder.normalize(store, expr))]
         }
-        7 => {
+        Build::LookupBinding => {
             let var = read.var()?;
             vec![builder.lookup_binding(var).map_or(0, |value| index(value) + 1)]
         }
-        8 => {
+        Build::BeginScope => {
             let params: Vec<VarId> = read.rest(Words::var)?;
             builder.begin_scope(store, &params);
             Vec::new()
         }
-        9 => {
+        Build::BeginInnerScope => {
             builder.begin_inner_scope();
             Vec::new()
         }
-        10 => {
+        Build::EndScope => {
             builder.end_scope();
             Vec::new()
         }
-        11 => {
+        Build::AddFunction => {
             let (function, name) = (read.expr()?, read.name()?);
             let hint = store.str(name).to_owned();
             vec![index(builder.add_function(store, function, &hint))]
         }
-        12 => {
+        Build::UpdateFunction => {
             let (name, function) = (read.name()?, read.expr()?);
             builder.update_function(store, name, function);
             let ty = signature(store, function);
             builder.set_signature(name, ty);
             Vec::new()
         }
-        13 => module_words(builder.module()),
-        14 => vec![u32::from(builder.is_dataflow())],
-        15 => {
+        Build::Module => module_words(builder.module()),
+        Build::IsDataflow => vec![u32::from(builder.is_dataflow())],
+        Build::Operand => {
             let expr = read.expr()?;
             vec![index(builder.normalize_operand(store, expr))]
         }
-        16 => {
+        Build::UniqueName => {
             let name = read.name()?;
             let hint = store.str(name).to_owned();
             let unique = builder.unique_name(&hint);
             vec![index(store.name(&unique))]
         }
-        20 => {
+        Build::BeginFunction => {
             let (name, attrs, pure) = (read.name()?, read.maybe(Store::attrs_at)?, read.word()? != 0);
             let params = read_params(&mut read)?;
             let name = store.str(name).to_owned();
             builder.begin_function(store, &name, params.as_deref(), attrs, pure);
             Vec::new()
         }
-        21 => {
+        Build::SwitchBlock => {
             let dataflow = read.word()? != 0;
             if !builder.switch_block(store, dataflow) {
                 return Err(error("a dataflow block is opened in a function that is being built"));
             }
             Vec::new()
         }
-        22 => {
+        Build::EmitFuncOutput => {
             let (output, params) = (read.expr()?, read_params(&mut read)?);
             vec![index(builder.emit_func_output(store, output, params.as_deref()).map_err(error)?)]
         }
-        23 => vec![builder.end_function().map_or(0, |name| index(name) + 1)],
-        17 => {
+        Build::EndFunction => vec![builder.end_function().map_or(0, |name| index(name) + 1)],
+        Build::EmitTE => {
             let (call, name) = (read.expr()?, read.maybe(Store::name_at)?);
             let hint = hint(store, name);
             let lowered = builder.lower_call(store, call).map_err(|message| error(&message))?;
             vec![index(builder.emit(store, lowered, &hint))]
         }
-        24 => {
+        Build::ComposeTE => {
             let (expr, name) = (read.expr()?, read.name()?);
             let count = read.count()?;
             let params = read.many(count, |read| Ok((read.var()?, read.expr()?)))?;
@@ -494,6 +497,5 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: u32, words: &[u32])
             let lowered = builder.compose_te(store, expr, &params, hint).map_err(|message| error(&message))?;
             vec![index(builder.emit(store, lowered, ""))]
         }
-        _ => return Err(error("a builder does nothing of the kind")),
     })
 }

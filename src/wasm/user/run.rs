@@ -4,6 +4,8 @@ use super::context::own_keys;
 use super::{
     HostCall, Js, LENT, LOADING, Lent, Subject, Words, call_host, error, is_lost, lend, module_words, rule, source, with,
 };
+use crate::boundary::scripts::{DescKind, InstrumentDesc, PassDesc};
+use crate::boundary::wire::Read;
 use crate::diag::Diagnostic;
 use crate::ir::{Dialect, ExprId, Module, Store};
 use crate::pass::call::parse_calls;
@@ -14,62 +16,12 @@ use crate::pass::user::UserRun;
 use crate::pass::{PassError, PassInfo};
 use crate::passes;
 use crate::session::User;
-use crate::wasm::request::Fields;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// A pass as JavaScript describes it; the parts of a sequence stand before it in a list.
-struct PassDesc {
-    /// `built-in`, `module`, `function`, `dataflow-block`, `prim-func` or `sequential`.
-    kind: String,
-    info: PassInfo,
-    /// The number of the user's function.
-    index: u32,
-    /// A built-in pass in call notation.
-    call: String,
-    /// Indices of the parts.
-    passes: Vec<JsValue>,
-    /// True if it stands in the list of passes, or is only a part of one.
-    listed: bool,
-}
-
-fn pass_descs(passes: JsValue) -> Js<Vec<PassDesc>> {
-    let desc = |desc: JsValue| {
-        let desc = Fields(desc);
-        let (name, opt_level, required) = (desc.text("name")?, desc.number("optLevel")? as i64, desc.texts("required")?);
-        Ok(PassDesc {
-            kind: desc.text("kind")?,
-            info: PassInfo { name, opt_level, required, traceable: false },
-            index: desc.index("index")? as u32,
-            call: desc.text("call")?,
-            passes: desc.list("passes")?,
-            listed: desc.flag("listed")?,
-        })
-    };
-    js_sys::Array::from(&passes).iter().map(desc).collect()
-}
-
-/// An instrument as JavaScript describes it.
-#[derive(Clone)]
-struct InstrumentDesc {
-    name: String,
-    /// The number of the user's instrument.
-    index: u32,
-    /// An instrument that is built in, in call notation; else empty.
-    call: String,
-}
-
-fn instrument_descs(instruments: &JsValue) -> Js<Vec<InstrumentDesc>> {
-    let desc = |desc: JsValue| {
-        let desc = Fields(desc);
-        Ok(InstrumentDesc { name: desc.text("name")?, index: desc.index("index")? as u32, call: desc.text("call")? })
-    };
-    js_sys::Array::from(instruments).iter().map(desc).collect()
-}
-
 /// The instruments that JavaScript describes.
-pub(super) fn instruments(descs: &JsValue) -> Js<Vec<Box<dyn Instrument>>> {
-    instrument_descs(descs)?.into_iter().map(|desc| make_instrument(desc).map_err(|e| words_of(&e))).collect()
+pub(super) fn instruments(descs: Vec<InstrumentDesc>) -> Js<Vec<Box<dyn Instrument>>> {
+    descs.iter().map(|desc| make_instrument(desc).map_err(|e| words_of(&e))).collect()
 }
 
 pub(super) fn thrown(found: PassError) -> JsValue {
@@ -105,23 +57,22 @@ pub fn user_pass_info(call: &str, relax: bool) -> Js<js_sys::Array> {
 fn make_passes(registry: &Registry, descs: Vec<PassDesc>) -> Result<Vec<Pass>, String> {
     let mut made: Vec<Pass> = Vec::new();
     for desc in descs {
-        let info = desc.info;
-        made.push(match desc.kind.as_str() {
-            "built-in" => {
+        let info = PassInfo { name: desc.name, opt_level: desc.opt_level, required: desc.required, traceable: false };
+        made.push(match desc.kind.0 {
+            DescKind::BuiltIn => {
                 let calls = parse_calls(&desc.call).map_err(|e| e.message)?;
                 let [call] = calls.as_slice() else { return Err(format!("`{}` is not one pass", desc.call)) };
                 resolve_in(registry, call).map_err(|e| e.message)?
             }
-            "sequential" => {
-                let parts = desc.passes.iter().map(|part| {
-                    let part = part.as_f64().map_or(usize::MAX, |part| part as usize);
-                    made.get(part).cloned().ok_or("a part of a sequence is not there")
-                });
+            DescKind::Sequential => {
+                let parts = desc.passes.iter().map(|part| made.get(*part).cloned().ok_or("a part of a sequence is not there"));
                 Pass::sequential(info, parts.collect::<Result<_, _>>()?)
             }
-            "function" => Pass::user(info.clone(), function_pass(&info.name, desc.index)),
+            DescKind::Function => Pass::user(info.clone(), function_pass(&info.name, desc.index)),
             // Passes over dataflow blocks and tensor programs go through the module on the other side.
-            _ => Pass::user(info.clone(), module_pass(&info.name, desc.index)),
+            DescKind::Module | DescKind::DataflowBlock | DescKind::PrimFunc => {
+                Pass::user(info.clone(), module_pass(&info.name, desc.index))
+            }
         });
     }
     Ok(made)
@@ -241,16 +192,19 @@ impl Instrument for UserInstrument {
     }
 }
 
-fn make_instrument(desc: InstrumentDesc) -> Result<Box<dyn Instrument>, Diagnostic> {
+fn make_instrument(desc: &InstrumentDesc) -> Result<Box<dyn Instrument>, Diagnostic> {
     let InstrumentDesc { name, index, call } = desc;
-    if call.is_empty() { Ok(Box::new(UserInstrument { name, index })) } else { instrument::resolve(&call, &source().0) }
+    if call.is_empty() {
+        return Ok(Box::new(UserInstrument { name: name.clone(), index: *index }));
+    }
+    instrument::resolve(call, &source().0)
 }
 
 /// Runs one of the passes that are described on a module, directly, in the current context. The others are those that it may
 /// require, of a script that is being loaded.
 #[wasm_bindgen]
 pub fn user_run(passes: JsValue, which: u32, module: &[u32]) -> Js<Vec<u32>> {
-    let descs = pass_descs(passes)?;
+    let descs = Vec::<PassDesc>::read(passes, "passes")?;
     reach(|lent| {
         let module = Words::new(&lent.store, module).module()?;
         let registry = lent.runner.as_ref().map_or_else(|| passes::ALL.into(), |runner| runner.registry().clone());
@@ -341,8 +295,8 @@ pub fn user_has_pass(name: &str) -> bool {
 /// What a script made, for the session: its passes, of which those that are named in `listed` stand in the list, and its
 /// instruments.
 pub(in crate::wasm) fn registered(passes: JsValue, instruments: JsValue) -> Js<User> {
-    let descs = pass_descs(passes)?;
-    let instruments = instrument_descs(&instruments)?;
+    let descs = Vec::<PassDesc>::read(passes, "passes")?;
+    let instruments = Vec::<InstrumentDesc>::read(instruments, "instruments")?;
     let listed: Vec<bool> = descs.iter().map(|desc| desc.listed).collect();
     let made = make_passes(&passes::ALL.into(), descs).map_err(|e| error(&e))?;
     let known = Registry::from(passes::ALL);
@@ -355,7 +309,7 @@ pub(in crate::wasm) fn registered(passes: JsValue, instruments: JsValue) -> Js<U
     }
     let instrument = move |name: &str| {
         let found = instruments.iter().find(|known| known.name == name)?;
-        make_instrument(found.clone()).ok()
+        make_instrument(found).ok()
     };
     Ok(User { passes, instrument: Box::new(instrument), keys: own_keys() })
 }

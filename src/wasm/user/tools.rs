@@ -1,6 +1,7 @@
 //! Requests of a pass to the engine: to read texts, print, compare, type and evaluate.
 
 use super::{Js, Subject, Words, error, module_words, with};
+use crate::boundary::scripts::Walk;
 use crate::diag::Diagnostic;
 use crate::eval::{EvalOptions, eval_expr, value_to_expr};
 use crate::infer::infer_expr;
@@ -11,6 +12,7 @@ use crate::ir::{Dialect, Expr, ExprId, Function, Module, VarId};
 use crate::parse;
 use crate::print::{self, PrintOptions};
 use crate::session::open;
+use crate::words::Worded;
 use wasm_bindgen::prelude::*;
 
 /// Texts beyond this many bytes are not read.
@@ -139,24 +141,25 @@ pub fn user_module_text(module: &[u32]) -> Js<String> {
     })
 }
 
-/// Nodes of an expression: 0 everything, children first; 1 its free variables; 2 those that it binds; 3 all.
+/// Nodes of an expression ([`Walk`]).
 #[wasm_bindgen]
 pub fn user_walk(what: u32, id: u32) -> Js<Vec<u32>> {
     with(|lent| {
+        let what = Walk::at(what).ok_or_else(|| error("there is no such walk"))?;
         let id = Words::new(&lent.store, &[id]).expr()?;
         let store = &mut lent.store;
         let mut vars: Vec<VarId> = Vec::new();
         let nodes: Vec<ExprId> = match what {
-            0 => post_order(store, id),
-            1 => free_vars(store, id).into_iter().map(|var| store.use_var(var)).collect(),
+            Walk::All => post_order(store, id),
+            Walk::Free => free_vars(store, id).into_iter().map(|var| store.use_var(var)).collect(),
             _ if lent.dialect == Dialect::Relax => {
-                let vars = if what == 3 { all_vars(store, id) } else { bound_vars(store, id) };
+                let vars = if what == Walk::Vars { all_vars(store, id) } else { bound_vars(store, id) };
                 vars.into_iter().map(|var| store.use_var(var)).collect()
             }
             _ => {
                 for node in post_order(store, id) {
                     match store.expr(node) {
-                        Expr::Var(var) if what == 3 => vars.push(var),
+                        Expr::Var(var) if what == Walk::Vars => vars.push(var),
                         _ => for_each_binder(store, node, |var| vars.push(var)),
                     }
                 }

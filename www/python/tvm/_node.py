@@ -10,8 +10,10 @@ bindings, `n` pattern of a match, `d` type definition, `v` type variable. The or
 import struct
 
 from . import _engine
+from ._codes import Space
 
-EXPR, TYPE, PRIM, STMT, SYMBOL, BUFFER, ATTRS, OBJECT, BLOCK, PATTERN, ADT, TYPEVAR = range(12)
+EXPR, TYPE, PRIM, STMT, SYMBOL, BUFFER = Space.EXPR, Space.TYPE, Space.PRIM, Space.STMT, Space.SYMBOL, Space.BUFFER
+ATTRS, OBJECT, BLOCK, PATTERN, ADT, TYPEVAR = Space.ATTRS, Space.OBJECT, Space.BLOCK, Space.PATTERN, Space.ADT, Space.TYPEVAR
 LETTERS = "etpsybaokndv"
 NONE = 0xFFFFFFFF
 

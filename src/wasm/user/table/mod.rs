@@ -19,8 +19,10 @@ pub use schedule::*;
 pub use tir::*;
 
 use super::{Js, MAX_NODES, Words, error, with};
+use crate::boundary::scripts::Space;
 use crate::ir::{Dialect, Id, Store};
 use crate::print::{self, PrintOptions};
+use crate::words::Worded;
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
@@ -28,64 +30,30 @@ use wasm_bindgen::prelude::*;
 /// No reference.
 const NONE: u32 = u32::MAX;
 
-/// The subject of a row: each has ids of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-enum Space {
-    Expr,
-    Type,
-    Prim,
-    Stmt,
-    Symbol,
-    Buffer,
-    Attrs,
-    Object,
-    Block,
-    Pattern,
-    Adt,
-    TypeVar,
-    Name,
+/// The table with a number; names have none.
+fn space_at(number: u32) -> Option<Space> {
+    Space::at(number).filter(|space| *space != Space::Name)
 }
 
-impl Space {
-    fn of(number: u32) -> Option<Space> {
-        const ALL: [Space; 12] = [
-            Space::Expr,
-            Space::Type,
-            Space::Prim,
-            Space::Stmt,
-            Space::Symbol,
-            Space::Buffer,
-            Space::Attrs,
-            Space::Object,
-            Space::Block,
-            Space::Pattern,
-            Space::Adt,
-            Space::TypeVar,
-        ];
-        ALL.get(number as usize).copied()
+/// True if there is something with that id.
+fn is_there(space: Space, store: &Store, index: usize) -> bool {
+    fn some<T>(id: Option<Id<T>>) -> bool {
+        id.is_some()
     }
-
-    /// True if there is something with that id.
-    fn has(self, store: &Store, index: usize) -> bool {
-        fn some<T>(id: Option<Id<T>>) -> bool {
-            id.is_some()
-        }
-        match self {
-            Space::Expr => some(store.expr_at(index)),
-            Space::Type => some(store.type_at(index)),
-            Space::Prim => some(store.prim_at(index)),
-            Space::Stmt => some(store.stmt_at(index)),
-            Space::Symbol => some(store.symbol_at(index)),
-            Space::Buffer => some(store.buffer_at(index)),
-            Space::Attrs => some(store.attrs_at(index)),
-            Space::Object => some(store.object_at(index)),
-            Space::Block => some(store.block_at(index)),
-            Space::Pattern => some(store.pattern_at(index)),
-            Space::Adt => some(store.adt_at(index)),
-            Space::TypeVar => some(store.type_var_at(index)),
-            Space::Name => some(store.name_at(index)),
-        }
+    match space {
+        Space::Expr => some(store.expr_at(index)),
+        Space::Type => some(store.type_at(index)),
+        Space::Prim => some(store.prim_at(index)),
+        Space::Stmt => some(store.stmt_at(index)),
+        Space::Symbol => some(store.symbol_at(index)),
+        Space::Buffer => some(store.buffer_at(index)),
+        Space::Attrs => some(store.attrs_at(index)),
+        Space::Object => some(store.object_at(index)),
+        Space::Block => some(store.block_at(index)),
+        Space::Pattern => some(store.pattern_at(index)),
+        Space::Adt => some(store.adt_at(index)),
+        Space::TypeVar => some(store.type_var_at(index)),
+        Space::Name => some(store.name_at(index)),
     }
 }
 
@@ -117,7 +85,7 @@ pub fn table_read(things: &[u32]) -> Js<js_sys::Array> {
             let store = &mut lent.store;
             let mut reader = read::Reader::new(store, lent.dialect, given);
             for thing in things.chunks_exact(2) {
-                let space = Space::of(thing[0]).filter(|space| space.has(reader.store, thing[1] as usize));
+                let space = space_at(thing[0]).filter(|space| is_there(*space, reader.store, thing[1] as usize));
                 reader.all(space.ok_or_else(|| error("there is nothing with this id"))?, thing[1]);
             }
             let (words, names) = (std::mem::take(&mut reader.words), std::mem::take(&mut reader.names));

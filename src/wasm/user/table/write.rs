@@ -44,7 +44,7 @@ impl<'a> Writer<'a> {
     /// Makes everything; gives the id of each row.
     pub(super) fn all(mut self) -> Js<Vec<u32>> {
         while self.words.len() > 0 {
-            let space = Space::of(self.word()?).ok_or_else(|| error("there is no such table"))?;
+            let space = super::space_at(self.word()?).ok_or_else(|| error("there is no such table"))?;
             let count = self.count()?;
             let (row, rest) = self.words.as_slice().split_at(count);
             self.words = row.iter();

@@ -4,14 +4,13 @@ import re
 
 from .. import _engine
 from .._node import ATTRS, BLOCK, EXPR, NONE, TYPE, get, know, number, numbers
+from .._codes import Build
 from .._values import DictAttrs
 from ..ir.expr import Expr, GlobalVar, Tuple, Var
 from ..ir.module import IRModule, name_id, text_of
 from .expr import BindingBlock, DataflowVar, MatchCast, VarBinding
 from ..ir.type import MISSING
 
-_BEGIN, _END, _EMIT, _OUTPUT, _CAST, _NORMALIZED, _NORMALIZE, _LOOKUP = range(8)
-_SCOPE, _INNER, _END_SCOPE, _ADD, _UPDATE, _GET, _IN_FLOW, _ARGUMENT, _UNIQUE = range(8, 17)
 
 
 class FunctionScope:
@@ -175,7 +174,7 @@ class BlockBuilder:
     def emit(self, expr, name_hint=""):
         """Binds a value to a new variable with its type."""
         expr = _expr(expr)
-        return self._emitted(_EMIT, expr, name_hint)
+        return self._emitted(Build.EMIT, expr, name_hint)
 
     def _emitted(self, what, expr, name_hint):
         had = number(EXPR, expr)
@@ -189,7 +188,7 @@ class BlockBuilder:
         """The value that was bound has its type now: the object that was given has, too."""
         if expr.__dict__.get("_ty") is not None or isinstance(expr, Var):
             return
-        found = self._do(_LOOKUP, var._e)[0]
+        found = self._do(Build.LOOKUP_BINDING, var._e)[0]
         if found and found - 1 != expr.__dict__.get("_e"):
             self._retype(expr, found - 1)
 
@@ -226,25 +225,25 @@ class BlockBuilder:
         """Binds a value whose type is checked when the program runs."""
         ty = struct_info if ty is None else ty
         value = _expr(value)
-        made = self._do(_CAST, number(EXPR, value), number(TYPE, ty), name_id(name_hint) + 1 if name_hint else 0)
+        made = self._do(Build.MATCH_CAST, number(EXPR, value), number(TYPE, ty), name_id(name_hint) + 1 if name_hint else 0)
         return get(EXPR, made[0])
 
     def emit_output(self, output, name_hint=""):
         """Binds a value that is visible outside of the dataflow block."""
         if isinstance(output, (list, tuple)):
             output = Tuple(output)
-        return self._emitted(_OUTPUT, _expr(output), name_hint)
+        return self._emitted(Build.EMIT_OUTPUT, _expr(output), name_hint)
 
     def emit_normalized(self, binding):
         """Adds a binding as it is."""
         cast = number(TYPE, binding.ty) + 1 if isinstance(binding, MatchCast) else 0
         var, value = numbers(EXPR, [binding.var, binding.value])
-        self._do(_NORMALIZED, var, value, cast)
+        self._do(Build.EMIT_NORMALIZED, var, value, cast)
 
     def normalize(self, expr):
         """An expression with its type, and with bindings for what stands inside of it."""
         expr = _expr(expr)
-        made = self._do(_NORMALIZE, number(EXPR, expr))[0]
+        made = self._do(Build.NORMALIZE, number(EXPR, expr))[0]
         if made == expr.__dict__.get("_e"):
             return expr
         new = get(EXPR, made)
@@ -255,34 +254,34 @@ class BlockBuilder:
 
     def lookup_binding(self, var):
         """The value of a variable, or None."""
-        found = self._do(_LOOKUP, number(EXPR, var))[0]
+        found = self._do(Build.LOOKUP_BINDING, number(EXPR, var))[0]
         return get(EXPR, found - 1) if found else None
 
     def current_block_is_dataflow(self):
         """True if the open block is a dataflow block."""
-        return self._do(_IN_FLOW)[0] != 0
+        return self._do(Build.IS_DATAFLOW)[0] != 0
 
     def begin_scope(self, params=None):
         """Opens a scope in which parameters, and the symbolic variables of their types, are known."""
         if params is None:
-            self._do(_SCOPE)
+            self._do(Build.BEGIN_SCOPE)
         else:
-            self._do(_SCOPE, *numbers(EXPR, list(params)))
+            self._do(Build.BEGIN_SCOPE, *numbers(EXPR, list(params)))
 
     _begin_scope = begin_scope
 
     def end_scope(self):
         """Closes the scope."""
-        self._do(_END_SCOPE)
+        self._do(Build.END_SCOPE)
 
     def _begin_binding_block(self):
-        self._do(_BEGIN, 0)
+        self._do(Build.BEGIN_BLOCK, 0)
 
     def _begin_dataflow_block(self):
-        self._do(_BEGIN, 1)
+        self._do(Build.BEGIN_BLOCK, 1)
 
     def _end_block(self, pre=None):
-        words = self._do(_END, 0 if pre is None or pre.__dict__.get("_k") is None else pre._k + 1)
+        words = self._do(Build.END_BLOCK, 0 if pre is None or pre.__dict__.get("_k") is None else pre._k + 1)
         return get(BLOCK, words[0])
 
     begin_binding_block = _begin_binding_block
@@ -293,7 +292,7 @@ class BlockBuilder:
 
     def add_func(self, func, func_name):
         """Adds a function to the module, under a name that is not taken."""
-        var = get(EXPR, self._do(_ADD, number(EXPR, func), name_id(func_name))[0])
+        var = get(EXPR, self._do(Build.ADD_FUNCTION, number(EXPR, func), name_id(func_name))[0])
         name = var.name_hint
         if name not in self._module._functions:
             self._module[GlobalVar(name)] = func
@@ -301,7 +300,7 @@ class BlockBuilder:
 
     def update_func(self, gv, updated_func):
         """Replaces a function."""
-        self._do(_UPDATE, name_id(gv.name_hint), number(EXPR, updated_func))
+        self._do(Build.UPDATE_FUNCTION, name_id(gv.name_hint), number(EXPR, updated_func))
         self._module[gv] = updated_func
 
     def get(self):
@@ -316,7 +315,7 @@ class BlockBuilder:
 
     def get_unique_name(self, name_prefix):
         """A name that is not taken."""
-        return text_of(self._do(_UNIQUE, name_id(name_prefix))[0])
+        return text_of(self._do(Build.UNIQUE_NAME, name_id(name_prefix))[0])
 
 
 class _TestingScope:

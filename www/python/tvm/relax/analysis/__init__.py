@@ -1,6 +1,7 @@
 """Questions about programs."""
 
 from ... import _engine
+from ..._codes import Analysis, Walk
 from ..._node import EXPR, PRIM, TYPE, BLOCK, get, number, numbers
 from ..._values import Array, Map
 from ...ir.expr import Expr, GlobalVar, Var
@@ -20,27 +21,27 @@ def _walk(what, expr):
 
 def free_vars(expr):
     """Variables that an expression uses and does not bind."""
-    return _walk(1, expr)
+    return _walk(Walk.FREE, expr)
 
 
 def bound_vars(expr):
     """Variables that an expression binds."""
-    return _walk(2, expr)
+    return _walk(Walk.BOUND, expr)
 
 
 def all_vars(expr):
     """All variables of an expression."""
-    return _walk(3, expr)
+    return _walk(Walk.VARS, expr)
 
 
 def all_global_vars(expr):
     """Functions of the module that an expression names."""
-    return Array(get(EXPR, item) for item in _ask(0, number(EXPR, expr)))
+    return Array(get(EXPR, item) for item in _ask(Analysis.ALL_GLOBAL_VARS, number(EXPR, expr)))
 
 
 def called_global_vars(expr):
     """Functions of the module that an expression calls."""
-    return Array(get(EXPR, item) for item in _ask(1, number(EXPR, expr)))
+    return Array(get(EXPR, item) for item in _ask(Analysis.CALLED_GLOBAL_VARS, number(EXPR, expr)))
 
 
 def used_vars(expr):
@@ -59,12 +60,12 @@ def post_order_visit(expr, fvisit):
 
 def free_symbolic_vars(func):
     """Symbolic variables that a function uses and does not define."""
-    return Array(_extents(_ask(3, number(EXPR, func))))
+    return Array(_extents(_ask(Analysis.FREE_SYMBOLIC_VARS, number(EXPR, func))))
 
 
 def defined_symbolic_vars(func):
     """Symbolic variables that the parameters of a function define."""
-    return Array(_extents(_ask(2, number(EXPR, func))))
+    return Array(_extents(_ask(Analysis.DEFINED_SYMBOLIC_VARS, number(EXPR, func))))
 
 
 def _extents(words):
@@ -75,12 +76,12 @@ def _extents(words):
 
 def contains_impure_call(expr, own_name=None):
     """True if an expression calls something with side effects."""
-    return bool(_ask(4, number(EXPR, expr), *IRModule()._words())[0])
+    return bool(_ask(Analysis.CONTAINS_IMPURE_CALL, number(EXPR, expr), *IRModule()._words())[0])
 
 
 def has_reshape_pattern(func):
     """True if a tensor program only changes the shape."""
-    return bool(_ask(5, number(EXPR, func))[0])
+    return bool(_ask(Analysis.HAS_RESHAPE_PATTERN, number(EXPR, func))[0])
 
 
 class BaseCheckResult:
@@ -91,7 +92,7 @@ class BaseCheckResult:
 
 def type_base_check(base, derived):
     """How far a type is a base of another one."""
-    return _ask(8, *numbers(TYPE, [base, derived]))[0]
+    return _ask(Analysis.TYPE_BASE_CHECK, *numbers(TYPE, [base, derived]))[0]
 
 
 struct_info_base_check = type_base_check
@@ -99,7 +100,7 @@ struct_info_base_check = type_base_check
 
 def type_lca(lhs, rhs):
     """The narrowest type that two types are values of."""
-    return get(TYPE, _ask(9, *numbers(TYPE, [lhs, rhs]))[0])
+    return get(TYPE, _ask(Analysis.TYPE_LCA, *numbers(TYPE, [lhs, rhs]))[0])
 
 
 struct_info_lca = type_lca
@@ -107,7 +108,7 @@ struct_info_lca = type_lca
 
 def udchain(dfb):
     """Variables of a dataflow block with those that use them."""
-    words = _ask(7, number(BLOCK, dfb))
+    words = _ask(Analysis.UDCHAIN, number(BLOCK, dfb))
     chain, at = Map(), 0
     while at < len(words):
         count = words[at + 1]
@@ -121,7 +122,7 @@ def _problems(obj):
     mod = IRModule.from_expr(obj) if alone else obj
     from ...ir.module import text_of
 
-    return [text_of(item) for item in _ask(10, int(alone), *mod._words())]
+    return [text_of(item) for item in _ask(Analysis.WELL_FORMED, int(alone), *mod._words())]
 
 
 def check_well_formed(obj, check_ty=True, *, check_struct_info=True):

@@ -1,5 +1,6 @@
 """Patterns that use one another."""
 
+from ..._codes import Dpl
 from ..._node import BLOCK, Object, number
 from .pattern import Sent
 
@@ -33,5 +34,5 @@ class PatternContext(Object):
     def match_dfb(self, dfb):
         """The variable of a dataflow block that each pattern stands for, or None."""
         sent = self._sent()
-        found = sent.do(1, [*sent.context(self), number(BLOCK, dfb)])
+        found = sent.do(Dpl.MATCH_BLOCK, [*sent.context(self), number(BLOCK, dfb)])
         return sent.matched(found) if found else None

@@ -1,13 +1,12 @@
 """Patterns of programs. They are made here and matched by the engine, which gets them as numbers, parts first."""
 
 from ... import _engine
+from ..._codes import Dpl, PatternKind
 from ..._node import ATTRS, EXPR, PRIM, TYPE, Object, get, number, numbers
 from ..._values import Array, DictAttrs
 from ...ir.base import Node
 from ...ir.expr import Expr, Var
 from ...ir.op import Op
-
-_KINDS = ("wildcard const var dfv gv extern expr call function tuple unordered item or and not attr type shape dtype extents").split()
 
 
 class DFPattern(Node):
@@ -64,7 +63,7 @@ class DFPattern(Node):
         sent = Sent([self])
         bound = [part for pair in (var2val or {}).items() for part in pair]
         ids = numbers(EXPR, [expr, *bound])
-        found = sent.do(0, [sent.at(self), *ids])
+        found = sent.do(Dpl.MATCH, [sent.at(self), *ids])
         return sent.matched(found[1:]) if found else None
 
     def used_by(self, other, index=-1):
@@ -450,7 +449,7 @@ class Sent:
             self._places[id(pattern)] = len(self.list)
             self.list.append(pattern)
             words = [self.at(item) if isinstance(item, DFPattern) else int(item) for item in items]
-            self._words += [_KINDS.index(pattern._kind), len(words), *words]
+            self._words += [getattr(PatternKind, pattern._kind.upper()), len(words), *words]
 
     def at(self, pattern):
         """The place of a pattern."""

@@ -1,6 +1,7 @@
 """Rewriting by patterns."""
 
 from ... import _engine
+from ..._codes import Dpl
 from ..._node import EXPR, Object, get, number, numbers
 from ..._values import Map
 from ...ir.expr import Call, GlobalVar, Tuple, TupleGetItem, Var
@@ -31,7 +32,7 @@ def rewrite_call(pattern, rewriter, func):
         expr = get(EXPR, words[0])
         return _engine.words([number(EXPR, rewriter(expr, sent.matched(words[1:])))])
 
-    made = sent.do(2, [0, 0, sent.at(pattern), number(EXPR, func), *_words()], ask)
+    made = sent.do(Dpl.REWRITE_CALL, [0, 0, sent.at(pattern), number(EXPR, func), *_words()], ask)
     return get(EXPR, made[0])
 
 
@@ -46,7 +47,7 @@ def rewrite_bindings(ctx, rewriter, func):
         made = rewriter(sent.matched(words[1:end]), bindings) or {}
         return _engine.words(numbers(EXPR, [part for pair in made.items() for part in pair]))
 
-    made = sent.do(3, [*sent.context(ctx), 0, number(EXPR, func), *_words()], ask)
+    made = sent.do(Dpl.REWRITE_BINDINGS, [*sent.context(ctx), 0, number(EXPR, func), *_words()], ask)
     return get(EXPR, made[0])
 
 
