@@ -46,6 +46,26 @@ describe("what comes out of the sandbox", () => {
     expect(heard({ type: "rest", more: 1 })).toEqual({ type: "rest" });
   });
 
+  /** They were dropped on the way, so that a program beside a script had no quick fixes. */
+  test("repairs of a problem come through, and a malformed one is refused", () => {
+    const fix = { title: "Write it so", edits: [[0, 4, "text"]], asks: [["n", "1"]] };
+    const problem = {
+      severity: "error",
+      code: "relay-syntax",
+      message: "no",
+      from: 0,
+      to: 4,
+      line: 1,
+      column: 1,
+      notes: [],
+      fixes: [fix],
+    };
+    const wrong = { ...run, ok: false, steps: [], problems: [problem] };
+    expect(heard(answer(wrong))).toEqual(answer(wrong));
+    const bad = { ...problem, fixes: [{ ...fix, edits: [[0, "4", "text"]] }] };
+    expect(() => heard(answer({ ...wrong, problems: [bad] }))).toThrow("a whole number");
+  });
+
   test("a question is answered once, and only with an answer to it", () => {
     const asked = new Map<number, Request["type"]>([[7, "run"]]);
     check(JSON.stringify(answer(run)), asked);

@@ -21,6 +21,15 @@ const SLOW_AFTER = 300;
 /** Milliseconds without a keystroke until an edited script is run. */
 const SCRIPT_PAUSE = 300;
 
+/**
+ * Milliseconds until a request counts as hung. A script may take as long as the user says, in seconds (`patience`), and
+ * its engine with it.
+ */
+export function limitOf(kind: string, patience: number | null, watchdog: number): number {
+  if (patience !== null) return patience * 1000;
+  return kind === "eval" ? EVAL_LIMIT : watchdog;
+}
+
 export function createRuns({
   store: { state, dispatch },
   room,
@@ -42,10 +51,8 @@ export function createRuns({
   const engines = new Engines({
     spawn: room.spawn,
     spawnSandbox: room.spawnSandbox,
-    limit: (kind, scripted) => {
-      if (scripted) return state().preferences.patience * 1000;
-      return kind === "eval" ? EVAL_LIMIT : room.watchdog;
-    },
+    limit: (kind, scripted) =>
+      limitOf(kind, scripted ? state().preferences.patience : null, room.watchdog),
     startLimit: START_LIMIT,
     slowAfter: SLOW_AFTER,
     onStatus: (status) => {
