@@ -6,8 +6,7 @@ mod pipelines;
 pub mod relax;
 pub mod relay;
 pub mod tir;
-#[cfg(test)]
-mod verified;
+pub mod verified;
 
 pub use keeps::{Keeps, keeps};
 pub use pipelines::{PIPELINES, Pipeline, pipeline};

@@ -1,4 +1,5 @@
-//! Every version that a test of a pass makes is a program by the rules of its dialect, and its text is read as that program.
+//! Every version that a pass makes is a program by the rules of its dialect, and its text is read as that program. Tests of
+//! passes, files and TVM's cases ask for that.
 
 use crate::ir::{Dialect, Module, Store};
 use crate::pass::trace::Trace;
@@ -27,15 +28,22 @@ const AS_IN_TVM: &[(&str, &str)] = &[
     ("s_tir.ThreadSync", "tvm_storage_sync"),
 ];
 
-/// Asserts it of what each step of a trace made, when it was given a program by the rules.
+/// Returns the first step of a trace that was given a program by the rules and made what is none, with the reason.
+pub fn ill_formed(store: &mut Store, trace: &Trace) -> Option<String> {
+    let why: Vec<Option<String>> = trace.versions.iter().map(|module| broken(store, module)).collect();
+    trace.steps.iter().filter(|step| why[step.before].is_none()).find_map(|step| {
+        let why = why[step.after].as_ref()?;
+        let as_in_tvm = AS_IN_TVM.iter().any(|(pass, words)| *pass == step.name && why.contains(words));
+        (!as_in_tvm)
+            .then(|| format!("{} made what is no program: {why}\n{}", step.name, text(store, &trace.versions[step.after])))
+    })
+}
+
+/// Asserts that there is none.
+#[cfg(test)]
 pub(crate) fn verified(store: &mut Store, trace: &Trace) {
-    let ill: Vec<bool> = trace.versions.iter().map(|module| broken(store, module).is_some()).collect();
-    for step in trace.steps.iter().filter(|step| !ill[step.before]) {
-        let module = &trace.versions[step.after];
-        let as_in_tvm = |why: &String| AS_IN_TVM.iter().any(|(pass, words)| *pass == step.name && why.contains(words));
-        if let Some(why) = broken(store, module).filter(|why| !as_in_tvm(why)) {
-            panic!("{} made what is no program: {why}\n{}", step.name, text(store, module));
-        }
+    if let Some(why) = ill_formed(store, trace) {
+        panic!("{why}");
     }
 }
 

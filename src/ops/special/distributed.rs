@@ -41,5 +41,5 @@ pub static OPS: &[OpInfo] = &[
     op("dist.redistribute", "Spreads a tensor another way.")
         .relax(relax(&[value("value")], deduce::same).attrs(&RELAX_DISTRIBUTION)),
     op("dist.redistribute_replica_to_shard", "Keeps one part of a tensor that each device has whole.")
-        .relax(relax(&[value("input")], deduce::same).attrs(&RELAX_SCATTER_COLLECTIVE)),
+        .relax(relax(&[value("input")], deduce::runtime::shard).attrs(&RELAX_SCATTER_COLLECTIVE)),
 ];

@@ -111,17 +111,29 @@ pub fn all_gather(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// `ccl.scatter_from_worker0`: splits one axis over all workers. All parts must be known to be equal.
 pub fn scatter(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    parts(cx, "scatter_from_worker0")
+}
+
+/// `dist.redistribute_replica_to_shard`: the same of a tensor that each worker has.
+pub fn shard(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    parts(cx, "redistribute_replica_to_shard")
+}
+
+fn parts(cx: &mut Deduce<'_>, op: &str) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let Extents::Known(shape) = &data.info.extents else {
-        return Err("input tensor of scatter_from_worker0 should have defined shape.".to_owned());
+        return Err(format!("input tensor of {op} should have defined shape."));
     };
     let (axis, workers) = (cx.int("axis").unwrap_or(0), cx.int("num_workers").unwrap_or(1).max(1));
     let Some(extent) = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)) else {
         return Err(format!("Index {axis} out of bounds {}", shape.len()));
     };
-    if matches!(extent, Dim::Int { value, .. } if value % workers != 0) {
+    if let Dim::Int { value, .. } = extent
+        && value % workers != 0
+    {
         return Err(format!(
-            "scatter_from_worker0 expects the size of axis {axis} of input tensor to be divisible by the num_workers {workers}"
+            "{op} expects the size of axis {axis} of input tensor to be divisible by the num_workers. However, the axis {axis} of \
+             input tensor is {value} while num_workers is {workers}"
         ));
     }
     along(cx, &data, shape.to_vec(), axis as usize, PrimOp::Div)
