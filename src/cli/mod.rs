@@ -44,6 +44,12 @@ impl Output {
         Output { stderr: format!("error: {}\n", tame(&message.to_string())), status: 2, ..Output::default() }
     }
 
+    /// A mistake in the command itself, which has no place in a file.
+    fn misused(found: &Diagnostic) -> Output {
+        let notes: String = found.notes.iter().map(|note| format!("\n  {note}")).collect();
+        Output::usage(format!("{}{notes}", found.message))
+    }
+
     fn wrong(diagnostics: &[Diagnostic], file: &str, source: &str) -> Output {
         Output { stderr: render(diagnostics, file, source), status: 1, ..Output::default() }
     }

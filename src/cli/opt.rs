@@ -99,7 +99,7 @@ pub(super) fn started(options: &OptOptions<'_>) -> Result<Ran, Output> {
     }
     // The whole text is the program: the head is comments, so spans stay correct.
     let mut document = match calls {
-        Some(calls) => document(&source, &calls, context).map_err(|e| Output::usage(e.message))?,
+        Some(calls) => document(&source, &calls, context).map_err(|e| Output::misused(&e))?,
         None => {
             let (rows, files) = (head.rows.clone(), head.files.clone());
             Document { source: source.clone(), context, rows, files, ..Document::default() }
@@ -119,7 +119,7 @@ pub(super) fn started(options: &OptOptions<'_>) -> Result<Ran, Output> {
     if !session.is_ok() {
         let problems = session.problems();
         let usage = problems.iter().find(|p| p.code.starts_with("pass-"));
-        return Err(usage.map_or_else(|| Output::wrong(problems, options.file, &source), |p| Output::usage(&p.message)));
+        return Err(usage.map_or_else(|| Output::wrong(problems, options.file, &source), Output::misused));
     }
     Ok(Ran { session, head, warnings, source })
 }
@@ -244,6 +244,20 @@ mod tests {
             check: false,
             reading: Options::default(),
         }
+    }
+
+    /// The command line printed the message alone, and what was meant stood in a note.
+    #[test]
+    fn a_pass_that_there_is_not_is_refused_with_the_nearest_one() {
+        let path = std::env::temp_dir().join(format!("passlab-{}-nearest.relay", std::process::id()));
+        std::fs::write(&path, "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) { nn.relu(%x) }\n").expect("writable");
+        let file = path.to_string_lossy().into_owned();
+        let refused = opt(&OptOptions { passes: Some("FoldConstants()"), ..options(&file) });
+        assert_eq!(refused.stderr, "error: there is no pass called `FoldConstants`\n  did you mean `FoldConstant`?\n");
+        assert_eq!(refused.status, 2);
+        let argument = opt(&OptOptions { passes: Some("FuseOps(max=2)"), ..options(&file) });
+        assert!(argument.stderr.contains("it takes fuse_opt_level"), "{}", argument.stderr);
+        std::fs::remove_file(path).expect("it was written");
     }
 
     #[test]
