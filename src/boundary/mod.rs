@@ -115,10 +115,15 @@ pub struct Field {
 impl Field {
     /// Returns the name in TypeScript.
     pub fn name(&self) -> String {
-        let mut parts = self.rust.trim_start_matches("r#").split('_');
-        let first = parts.next().unwrap_or_default().to_owned();
-        parts.fold(first, |name, part| name + &part[..1].to_uppercase() + &part[1..])
+        camel(self.rust)
     }
+}
+
+/// Returns the name in JavaScript of a field in Rust, as serde writes it: `optLevel` for `opt_level`.
+pub fn camel(rust: &str) -> String {
+    let mut parts = rust.trim_start_matches("r#").split('_');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |name, part| name + &part[..1].to_uppercase() + &part[1..])
 }
 
 /// Where a field of a message is there.
@@ -254,7 +259,7 @@ macro_rules! message {
         $crate::boundary::described! { $($rest)+ }
     };
     (question $($rest:tt)+) => {
-        $crate::boundary::structure! { (allow(missing_debug_implementations)) $($rest)+ }
+        $crate::boundary::structure! { () $($rest)+ }
         $crate::boundary::described! { $($rest)+ }
         $crate::boundary::read! { $($rest)+ }
     };
@@ -271,11 +276,11 @@ macro_rules! message {
 }
 
 macro_rules! structure {
-    (($($attribute:meta),+) $(#[doc = $doc:literal])+ $name:ident $(<$life:lifetime>)? {
+    (($($attribute:meta),*) $(#[doc = $doc:literal])+ $name:ident $(<$life:lifetime>)? {
         $($(#[doc = $said:literal])* $([$opt:ident])? $field:ident: $ty:ty $(=> [$($limit:expr),+])?,)*
     } $(also { $($also:tt)* })?) => {
         $(#[doc = $doc])+
-        $(#[cfg_attr(target_arch = "wasm32", $attribute)])+
+        $(#[cfg_attr(target_arch = "wasm32", $attribute)])*
         pub struct $name $(<$life>)? {
             $($(#[doc = $said])* #[allow(missing_docs, reason = "a name that says all")] pub $field: $ty,)*
         }
@@ -330,23 +335,10 @@ macro_rules! read {
         impl $crate::boundary::wire::Read for $name {
             fn read(value: $crate::boundary::wire::JsValue, _: &str) -> $crate::boundary::wire::Js<$name> {
                 let fields = $crate::boundary::wire::Fields(value);
-                Ok($name { $($field: fields.read($crate::boundary::camel!($field))?,)* })
+                Ok($name { $($field: fields.read(stringify!($field))?,)* })
             }
         }
     };
 }
 
-/// The name of a field in JavaScript.
-#[cfg(target_arch = "wasm32")]
-macro_rules! camel {
-    (opt_level) => {
-        "optLevel"
-    };
-    ($name:ident) => {
-        stringify!($name)
-    };
-}
-
-#[cfg(target_arch = "wasm32")]
-pub(crate) use camel;
 pub(crate) use {described, message, presence, read, structure};

@@ -62,7 +62,7 @@ macro_rules! requests {
                 let fields = super::wire::Fields(request);
                 let kind: String = fields.read("type")?;
                 $(if kind.eq_ignore_ascii_case(stringify!($name)) {
-                    return Ok(Request::$name $({ $($field: fields.read(super::camel!($field))?),* })?
+                    return Ok(Request::$name $({ $($field: fields.read(stringify!($field))?),* })?
                         $((super::wire::Unread::<$message>::new(fields.0)))?);
                 })+
                 Err(super::wire::wrong("type"))

@@ -1,7 +1,7 @@
 //! How messages cross: reading the fields of an object of JavaScript, and writing words and records.
 
 use super::requests::Place;
-use super::{Element, Record, Word};
+use super::{Element, Record, Word, camel};
 use crate::words::Worded;
 use js_sys::{Array, Error, Object, Reflect};
 use serde::{Serialize, Serializer};
@@ -16,9 +16,10 @@ pub type Js<T> = Result<T, JsValue>;
 pub struct Fields(pub JsValue);
 
 impl Fields {
-    /// Reads a field; the error names one that is not as the protocol says.
-    pub fn read<T: Read>(&self, name: &str) -> Js<T> {
-        T::read(self.get(name), name)
+    /// Reads a field by its name in Rust; the error names one that is not as the protocol says.
+    pub fn read<T: Read>(&self, rust: &str) -> Js<T> {
+        let name = camel(rust);
+        T::read(self.get(&name), &name)
     }
 
     fn get(&self, name: &str) -> JsValue {

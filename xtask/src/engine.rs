@@ -29,11 +29,6 @@ const FLAGS: [&str; 5] = ["--", "-C", "link-arg=--emit-relocs", "-C", "llvm-args
 
 /// Builds the engine into `www/pkg`.
 pub fn engine(goal: Goal) -> Result {
-    engine_beside(goal, "dev")
-}
-
-/// The same where the command line, which tells the long texts about passes, is compiled in a profile already.
-pub fn engine_beside(goal: Goal, command_line: &str) -> Result {
     setup::wasm_target()?;
     let start = Instant::now();
     let profile = if goal == Goal::Serve { "wasm-serve" } else { "wasm-release" };
@@ -61,7 +56,7 @@ pub fn engine_beside(goal: Goal, command_line: &str) -> Result {
     let bytes = publish(&bound)?;
     // While somebody edits passes, the texts of the start will do: they cost a native build.
     if goal == Goal::Release || !root().join("www/pkg/docs.json").exists() {
-        explanations(command_line)?;
+        explanations()?;
     }
     let seconds = start.elapsed().as_secs_f32();
     println!("engine: {} and {} KB of WebAssembly in www/pkg, {seconds:.1} s", bytes[0] / 1000, bytes[1] / 1000);
@@ -103,8 +98,8 @@ fn optimise(wasm: &Path) -> Result {
 }
 
 /// Writes the list of passes with the long texts about them, which the engine of the page does not hold.
-fn explanations(profile: &str) -> Result {
-    let list = cargo().args(["run", "--quiet", "--profile", profile, "--package", "passlab", "--", "passes", "--json"]).read();
+fn explanations() -> Result {
+    let list = cargo().args(["run", "--quiet", "--package", "passlab", "--", "passes", "--json"]).read();
     let list = list.ok_or("passlab passes --json failed")?;
     write_if_changed(&root().join("www/pkg/docs.json"), list.as_bytes()).map(drop)
 }
