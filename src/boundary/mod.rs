@@ -123,7 +123,7 @@ impl Field {
 pub fn camel(rust: &str) -> String {
     let mut parts = rust.trim_start_matches("r#").split('_');
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |name, part| name + &part[..1].to_uppercase() + &part[1..])
+    parts.fold(first, |name, part| name + &part[..1].to_ascii_uppercase() + &part[1..])
 }
 
 /// Where a field of a message is there.
