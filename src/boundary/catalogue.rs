@@ -1,4 +1,4 @@
-//! What there is to choose from.
+//! Everything there is to choose from: passes, operators, configuration, instruments.
 
 use super::messages::Language;
 use super::{Word, message};

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Returns the text of `www/user/calls.ts`.
 pub fn calls() -> String {
     let mut out = String::from(
-        "/**\n * What scripts say to the engine: messages, and numbers that stand for words. Written by `cargo xtask codegen` from\n * `src/boundary`; not to be edited.\n */\n\n",
+        "/**\n * Scripts speak to the engine: messages, and numbers that stand for words. Written by `cargo xtask codegen` from\n * `src/boundary`; not to be edited.\n */\n\n",
     );
     out += &declarations(&[PassDesc::shape(), InstrumentDesc::shape(), ContextDesc::shape()]);
     for (name, words) in codes() {

@@ -58,7 +58,7 @@ message! { both
         [optional] parent: Option<String>,
         /// The outputs of another compiler for the program, one file per pass. They are the versions, and no pass runs.
         [optional] files: Option<Vec<DumpFile>>,
-        /// What of the run is looked at.
+        /// The part of the run that is looked at.
         [optional] view: Option<ViewState>,
         /// Absent: nothing ran.
         [optional] made: Option<Made>,

@@ -1,4 +1,4 @@
-//! What the page shows of a run: its problems, steps and log, texts and diffs, histories and graphs.
+//! The parts of a run that the page shows: its problems, steps and log, texts and diffs, histories and graphs.
 
 use super::{MANY, NAME, Numbers, SENTENCE, Word, documents::DumpFile, message};
 use crate::diag::Severity;
@@ -20,7 +20,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// What a pass of the script works on.
+    /// The unit that a pass of the script works on.
     pub enum UserPassKind {
         /// The module.
         Module = "module",
@@ -208,7 +208,7 @@ message! { outside
 }
 
 message! { outside
-    /// What was looked at when a run began.
+    /// The diff or texts that were looked at when a run began.
     Ahead {
         before: usize,
         after: usize,
@@ -369,7 +369,7 @@ message! { answer
 }
 
 message! { answer
-    /// What a text is that somebody brings.
+    /// The kind of a text that somebody brings.
     Recognised {
         dialect: Word<Language>,
         /// The program without the text around it, and the kind of that text; null when it stands alone.

@@ -4,14 +4,14 @@
 //! same definitions `cargo xtask codegen` writes their types for the page (`www/engine/protocol.ts`) and the checks that an
 //! answer out of the sandbox has to pass (`www/sandbox/answers.ts`). A test fails when these files are stale.
 //!
-//! - [`messages`]: what the page shows of a run.
+//! - [`messages`]: the parts of a run that the page shows.
 //! - [`documents`]: a program with its list of passes, as the page keeps it.
-//! - [`catalogue`]: what there is to choose from.
+//! - [`catalogue`]: everything there is to choose from.
 //! - [`tensor`]: loops of tensor programs, schedules tried on them, and their cost.
 //! - [`values`]: values of expressions.
 //! - [`checks`]: steps that are checked by running them.
-//! - [`requests`]: what the page asks, and what it is answered.
-//! - [`scripts`]: what a script says to the engine while it runs.
+//! - [`requests`]: the requests of the page, with the answer to each.
+//! - [`scripts`]: messages and numbers of a script to the engine.
 
 pub mod catalogue;
 pub mod checks;
@@ -106,7 +106,7 @@ pub struct Field {
     pub rust: &'static str,
     /// Lines of its documentation.
     pub doc: &'static [&'static str],
-    /// Where it is there.
+    /// The ways on which it is there.
     pub presence: Presence,
     /// The form of its value.
     pub shape: Shape,
@@ -126,7 +126,7 @@ pub fn camel(rust: &str) -> String {
     parts.fold(first, |name, part| name + &part[..1].to_ascii_uppercase() + &part[1..])
 }
 
-/// Where a field of a message is there.
+/// The ways on which a field of a message is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// Always.

@@ -1,4 +1,4 @@
-//! What the page asks, and what it is answered.
+//! The requests of the page, with the answer to each.
 
 use super::catalogue::Catalogue;
 use super::checks::{Blame, Checked, Reduced};
@@ -22,7 +22,7 @@ pub struct Asked {
     pub of_sandbox: bool,
 }
 
-/// What a request says.
+/// The contents of a request.
 pub enum Body {
     /// These fields.
     Fields(Vec<Field>),

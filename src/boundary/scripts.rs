@@ -1,11 +1,11 @@
-//! What a script says to the engine: its passes, instruments and contexts.
+//! A script speaks to the engine: descriptions of its passes, instruments and contexts, and numbers that stand for words.
 
 use super::{Record, Word, message};
 use crate::ir::ExprKind;
 use crate::words::{Worded, Words};
 
 crate::words! {
-    /// What a pass of a script is.
+    /// The kind of a pass of a script.
     pub enum DescKind {
         /// A pass of the engine, in call notation.
         BuiltIn = "built-in",

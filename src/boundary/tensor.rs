@@ -84,8 +84,8 @@ message! { question
         func: String,
         seed: u64,
         /// Bytes of a line of the cache, and of the whole cache.
-        line: u32,
-        size: u32,
+        line: u64,
+        size: u64,
     }
 }
 

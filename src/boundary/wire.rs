@@ -1,4 +1,4 @@
-//! How messages cross: reading the fields of an object of JavaScript, and writing words and records.
+//! Messages on their way: reads the fields of an object of JavaScript, writes words and records.
 
 use super::requests::Place;
 use super::{Element, Record, Word, camel};
@@ -27,7 +27,7 @@ impl Fields {
     }
 }
 
-/// What is read out of JavaScript.
+/// A value that is read out of JavaScript.
 pub trait Read: Sized {
     /// Reads a value; `name` is that of its field, for the error.
     fn read(value: JsValue, name: &str) -> Js<Self>;
@@ -58,7 +58,8 @@ macro_rules! read_whole {
 read_whole! {
     usize: 0.0, f64::from(u32::MAX);
     u32: 0.0, f64::from(u32::MAX);
-    u64: 0.0, SAFE;
+    // A seed may be as large as a user types; the cast takes the nearest.
+    u64: 0.0, f64::MAX;
     i64: -SAFE, SAFE;
 }
 

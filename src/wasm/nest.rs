@@ -51,7 +51,9 @@ fn node(node: &NestNode) -> says::NestNode<'_> {
 
 /// The answer to `measure`.
 pub(super) fn measure(session: &mut Session, question: &MeasureQuestion) -> Result<JsValue, JsValue> {
-    let found = match CacheShape::new(question.line, question.size) {
+    // A number beyond all caches is refused as other sizes are.
+    let bytes = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    let found = match CacheShape::new(bytes(question.line), bytes(question.size)) {
         Some(cache) => session.measure(question.version, question.other, &question.func, question.seed, cache),
         None => {
             let problem = "a line has a power of two of bytes from 4 to 4096, and a cache at least one line";

@@ -34,7 +34,7 @@ export interface RunDocument {
    * The outputs of another compiler for the program, one file per pass. They are the versions, and no pass runs.
    */
   files?: DumpFile[];
-  /** What of the run is looked at. */
+  /** The part of the run that is looked at. */
   view?: ViewState;
   /** Absent: nothing ran. */
   made?: Made;
@@ -410,7 +410,7 @@ export interface UserPass {
   doc: string;
 }
 
-/** What a pass of the script works on. */
+/** The unit that a pass of the script works on. */
 export type UserPassKind =
   /** The module. */
   | "module"
@@ -439,7 +439,7 @@ export interface UserModule {
   text: string;
 }
 
-/** What was looked at when a run began. */
+/** The diff or texts that were looked at when a run began. */
 export interface Ahead {
   before: number;
   after: number;
@@ -793,7 +793,7 @@ export interface DecodeResult {
   message: string;
 }
 
-/** What a text is that somebody brings. */
+/** The kind of a text that somebody brings. */
 export interface Recognised {
   dialect: Language;
   /**

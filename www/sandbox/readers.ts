@@ -83,12 +83,12 @@ export function dictionary<T>(
     Object.fromEntries(entries(Object.entries(typeof value === "object" && value ? value : {})));
 }
 
-/** What may be left out. */
+/** Reads a field that may be left out. */
 export function optional<T>(read: Read<T>): Read<T | undefined> {
   return (value) => (value === null || value === undefined ? undefined : read(value));
 }
 
-/** What never comes out of a sandbox. */
+/** Drops a field that never comes out of a sandbox. */
 export const nothing: Read<undefined> = () => undefined;
 
 /** JSON has no infinities and NaN; they come as null. */

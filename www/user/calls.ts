@@ -1,5 +1,5 @@
 /**
- * What scripts say to the engine: messages, and numbers that stand for words. Written by `cargo xtask codegen` from
+ * Scripts speak to the engine: messages, and numbers that stand for words. Written by `cargo xtask codegen` from
  * `src/boundary`; not to be edited.
  */
 
@@ -19,7 +19,7 @@ export interface PassDesc {
   listed: boolean;
 }
 
-/** What a pass of a script is. */
+/** The kind of a pass of a script. */
 export type DescKind =
   /** A pass of the engine, in call notation. */
   | "built-in"

@@ -44,6 +44,7 @@ pub use run::*;
 pub use table::*;
 pub use tools::*;
 
+use crate::boundary::wire::Js;
 use crate::diag::LineIndex;
 use crate::ir::{Dialect, Expr, ExprId, IdMap, Mark, Module, Rewrite, Store};
 use crate::pass::manager::{Registry, Runner};
@@ -109,8 +110,6 @@ const MAX_NODES: usize = 12_000_000;
 
 /// The number of names of passes that are kept for the rewrite log, which holds them for ever.
 const MAX_RULES: usize = 5000;
-
-type Js<T> = Result<T, JsValue>;
 
 fn error(message: &str) -> JsValue {
     js_sys::Error::new(message).into()
