@@ -43,6 +43,7 @@ class _Names(Object):
 
 def _usable(value, depth=0):
     """What the parser can be told of a value of Python; None where it is nothing that it knows."""
+    from ..te.tensor import Tensor
     from ..tirx.buffer import Buffer
     from ..tirx.expr import BufferRef
 
@@ -72,7 +73,9 @@ def _usable(value, depth=0):
         return {str(key): _usable(item, depth + 1) for key, item in value.items()}
     if isinstance(value, Buffer):
         return BufferRef(value)
-    if isinstance(value, (Expr, Type)) and not isinstance(value, BaseFunc):
+    if isinstance(value, (BaseFunc, Tensor)):
+        return None
+    if isinstance(value, (Expr, Type)):
         return value
     if hasattr(value, "asobject"):
         return value.asobject()

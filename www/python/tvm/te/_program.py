@@ -14,12 +14,21 @@ from ..tirx.functor import map_buffers, parts, rebuild, substitute
 from .tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor
 
 
+def _buffer(name, shape, dtype):
+    """A buffer of a function with blocks, where no order of the axes is told."""
+    return Buffer(name, shape, dtype, layout=0)
+
+
 def _uses(node, found):
     if isinstance(node, Var):
         found.append(node)
     for part in parts(node):
         _uses(part, found)
     return found
+
+
+_DROPPED = ("const_matrix", "auto_scheduler_simplify_const_tensor_indices", "workload")
+"""Attributes that no block keeps."""
 
 
 class _Scope:
@@ -43,6 +52,7 @@ class _Program:
         self.buffers = {}
         self.allocated = []
         self.names = set()
+        self.free = set()
         self.analyzer = Analyzer()
 
     def key(self, tensor):
@@ -121,13 +131,14 @@ class _Program:
         outputs = []
         for at in range(op.num_outputs):
             tensor = op.output(at)
-            buffer = Buffer(tensor._hint, tensor.shape, tensor.dtype)
+            buffer = _buffer(tensor._hint, tensor.shape, tensor.dtype)
             self.buffers[self.key(tensor)] = buffer
             outputs.append(buffer)
             if not self.is_arg(tensor):
                 self.allocated.append(buffer)
         leaf, reduce = scopes[-1], op.body[0] if isinstance(op.body[0], Reduce) else None
-        annotations = {name: self.annotation(value) for name, value in op.attrs.items()}
+        annotations = {name: self.annotation(value) for name, value in op.attrs.items() if name not in _DROPPED}
+        self.layout_free(annotations)
         if reduce is not None:
             init = self.init(reduce, outputs, leaf) if init_at == len(scopes) - 1 else None
             body = self.block(leaf, self.name(op.name), self.reduction(reduce, outputs, leaf), init, annotations)
@@ -149,6 +160,15 @@ class _Program:
             for var, dom in reversed(scope.loops):
                 body = _stmt.For(var, dom.min, dom.extent, _stmt.ForKind.SERIAL, body)
         return body
+
+    def layout_free(self, annotations):
+        """Arguments that may have another layout are told of the function, others of the block."""
+        free = annotations.pop("layout_free_placeholders", ())
+        at = {id(self.buffers[self.key(arg)]): index for index, arg in enumerate(self.args) if self.key(arg) in self.buffers}
+        inner = [buffer for buffer in free if id(buffer) not in at]
+        self.free.update(at[id(buffer)] for buffer in free if id(buffer) in at)
+        if inner:
+            annotations["layout_free_placeholders"] = Array(inner)
 
     def annotation(self, value):
         if isinstance(value, Tensor):
@@ -267,7 +287,7 @@ def program(args, index_dtype_override=None):
                 raise RuntimeError(
                     f"The operation {op.name} produces tensor {tensor}, but this tensor does not appear as a function argument.  The function accepts arguments {tensors}"
                 )
-            made.buffers.setdefault(made.key(tensor), Buffer(op.name, op.shape, op.dtype))
+            made.buffers.setdefault(made.key(tensor), _buffer(op.name, op.shape, op.dtype))
         elif isinstance(op, ComputeOp):
             root.append(made.compute(op))
         elif isinstance(op, ExternOp):
@@ -283,7 +303,10 @@ def program(args, index_dtype_override=None):
         block = _stmt.SBlock([], [], [], "root", body, alloc_buffers=made.allocated)
     body = _stmt.SBlockRealize([], IntImm("bool", 1), block)
     params = [made.buffers[made.key(arg)] if isinstance(arg, Tensor) else arg for arg in args]
-    func = PrimFunc(params, body, None, attrs={"global_symbol": "main", "tirx.noalias": True, "s_tir": True})
+    attrs = {"global_symbol": "main", "tirx.noalias": True, "s_tir": True}
+    if made.free:
+        attrs["layout_free_buffers"] = sorted(made.free)
+    func = PrimFunc(params, body, None, attrs=attrs)
     return func if index_dtype_override is None else _with_index_dtype(func, index_dtype_override)
 
 

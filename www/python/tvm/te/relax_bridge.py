@@ -1,5 +1,8 @@
-"""Tensor programs of functions over tensor expressions, called from Relax. Operators of `topi` are operators of Relax, which the
-engine lowers."""
+"""Tensor programs of functions over tensor expressions, called from Relax."""
+
+import string
+
+from ..topi._lowered import NoExpression, program_of
 
 
 def call_te(builder, func, args, kwargs):
@@ -7,36 +10,39 @@ def call_te(builder, func, args, kwargs):
     kwargs = dict(kwargs)
     hint = kwargs.pop("primfunc_name_hint", None)
     attrs = kwargs.pop("primfunc_attrs", None)
-    name = getattr(func, "_relax_name", None)
 
     def add(program, otherwise):
         """Adds the program to the module; returns its variable."""
         return builder.add_func(program.with_attr(attrs) if attrs else program, hint or otherwise)
 
-    if name is not None:
-        return _lowered(add, name, args, kwargs)
-    return _expressed(add, func, args, kwargs)
+    try:
+        return _expressed(add, func, args, kwargs)
+    except NoExpression:
+        if not hasattr(func, "in_relax"):
+            raise
+        return _lowered(add, func, args, kwargs)
 
 
-def _lowered(add, name, args, kwargs):
-    from ..ir.expr import Var
+def _lowered(add, func, args, kwargs):
+    """A call of an operator of `topi` whose program sorts, scans, or calls a function."""
+    from ..ir.expr import Expr, Var
+    from ..ir.type import TensorType
     from ..relax import op
-    from ..relax.block_builder import BlockBuilder
-    from ..relax.transform import LegalizeOps
 
-    tensors = [arg for arg in args if hasattr(arg, "ty")]
-    fresh = [Var(getattr(tensor, "name", f"x{index}"), tensor.ty) for index, tensor in enumerate(tensors)]
-    replaced = iter(fresh)
-    operands = [next(replaced) if hasattr(arg, "ty") else arg for arg in args]
-    inner = BlockBuilder()
-    with inner.function("main", fresh):
-        result = inner.emit(op.call(name, operands, kwargs))
-        inner.emit_func_output(result)
-    lowered = LegalizeOps()(inner.get())
-    call = lowered["main"].body.blocks[0].bindings[0].value
-    program = lowered[call.args[0]]
-    var = add(program, call.args[0].name_hint)
-    return op.call_tir(var, list(tensors), call.ty_args[0])
+    name, args, kwargs = func.in_relax(args, kwargs)
+    tensors = []
+
+    def operand(value):
+        if isinstance(value, (list, tuple)):
+            return [operand(item) for item in value]
+        if isinstance(value, Expr) and isinstance(value.ty, TensorType):
+            tensors.append(value)
+            return Var(getattr(value, "name", f"x{len(tensors)}"), value.ty)
+        return value
+
+    args, kwargs = [operand(value) for value in args], {key: operand(value) for key, value in kwargs.items()}
+    program, out_ty = program_of(name, args, kwargs)
+    return op.call_tir(add(program, func.__name__), tensors, out_ty)
 
 
 class _Operands:
@@ -82,7 +88,8 @@ class _Operands:
                     return made
             at = len(self.tensors)
             shape = [self.scalar(extent) for extent in value.ty.shape.values]
-            made = placeholder(shape, value.ty.dtype, getattr(value, "name", f"input{at}"))
+            letter = string.ascii_uppercase[at] if at < 26 else f"tensor_input_{at}"
+            made = placeholder(shape, value.ty.dtype, getattr(value, "name", letter))
             self.tensors.append(value)
             self.placeholders.append(made)
             return made

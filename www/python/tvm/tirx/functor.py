@@ -261,11 +261,21 @@ def with_index_dtype(func, dtype):
         return renamed[id(var)][0]
 
     class _Indices(Mapping):
+        inside = False
+        """Numbers of an index are of the other type, too; those of a value keep theirs."""
+
         def index(self, value):
-            value = self(value)
+            if self.inside:
+                value = self(value)
+            else:
+                outside, self.inside, self.known = self.known, True, self.within
+                value = self(value)
+                self.inside, self.known = False, outside
             return cast(value, dtype) if is_index(value) else value
 
         def visit(self, node):
+            if self.inside and isinstance(node, IntImm) and is_index(node):
+                return IntImm(dtype, node.value)
             if isinstance(node, For):
                 var = self(node.loop_var)
                 ends = {"min": self.index(node.min), "extent": self.index(node.extent)}
@@ -301,6 +311,7 @@ def with_index_dtype(func, dtype):
             return found
 
     mapping = _Indices(variable)
+    mapping.within = {}
     params = [mapping.buffer(param) if isinstance(param, Buffer) else mapping(param) for param in func.params]
     return func._copy(_params=params, body=mapping(func.body))
 

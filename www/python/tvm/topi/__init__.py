@@ -1,29 +1,42 @@
-"""Operators as tensor expressions. Here they are names of operators of Relax, for `emit_te`."""
+"""Operators as tensor expressions. Over tensors of tensor expressions they give such; `emit_te` takes them by name."""
 
 import sys
 import types
 
+from ._signatures import ABSENT, ADAPTED, RENAMED
+
 
 class _Operator:
-    def __init__(self, name):
-        self._relax_name = name
-        self.__name__ = name
+    """An operator whose tensor program the engine has, by its name in Relax."""
+
+    def __init__(self, name, target):
+        self._name, self._target = name, target
+        self.__name__ = name.rsplit(".", 1)[-1]
+        self.__qualname__ = f"topi.{name}"
+
+    def in_relax(self, args, kwargs):
+        """The name of the operator of Relax and its arguments."""
+        adapt = ADAPTED.get(self._name)
+        return (self._target, args, kwargs) if adapt is None else adapt(*args, **kwargs)
 
     def __call__(self, *args, **kwargs):
-        from ..relax import op
+        from ._lowered import compute, tensors_of
 
-        return op.call(self._relax_name, args, kwargs)
-
-
-_RENAMED = {"transpose": "permute_dims", "nn.dense": "matmul", "cast": "astype", "concatenate": "concat", "nn.batch_matmul": "matmul",
-            "nn.leaky_relu": "nn.leakyrelu", "nn.fast_softmax": "nn.softmax"}  # fmt: skip
+        if not tensors_of(args) and not tensors_of(kwargs):
+            raise TypeError(f"topi.{self._name} takes tensors of te.placeholder and te.compute, and none is given")
+        return compute(*self.in_relax(args, kwargs))
 
 
 def _find(name):
     from .._catalogue import relax_operators
 
-    target = _RENAMED.get(name, name)
-    return _Operator(target) if target in relax_operators() else None
+    from ._computed import COMPUTED
+
+    if name in COMPUTED:
+        return COMPUTED[name]
+    target = RENAMED.get(name, name)
+    known = name in ADAPTED or name not in ABSENT and target in relax_operators()
+    return _Operator(name, target) if known else None
 
 
 def _missing(name):

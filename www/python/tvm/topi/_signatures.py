@@ -1,0 +1,143 @@
+"""Operators of `topi` whose arguments are not those of the operator of Relax: each gives the name of the latter, its arguments and
+its named ones (`python/tvm/topi` has the signatures)."""
+
+
+def _pair(value, ndim=2):
+    return list(value) if isinstance(value, (list, tuple)) else [value] * ndim
+
+
+def expand_dims(a, axis, num_newaxis=1):
+    """`axis` is the place of the first of the new axes."""
+    return "expand_dims", (a, [axis + at if axis >= 0 else axis - at for at in range(num_newaxis)]), {}
+
+
+def strided_slice(a, begin, end, strides=None, axes=None, slice_mode="end", assume_inbound=True):
+    """All axes are cut unless some are named."""
+    axes = list(range(len(begin))) if axes is None else axes
+    return "strided_slice", (a, axes, begin, end), {} if strides is None else {"strides": strides}
+
+
+def take(a, indices, axis=None, batch_dims=0, mode="clip"):
+    """Batches of indices are not here."""
+    if batch_dims:
+        raise NotImplementedError("topi.take: batch_dims is not here")
+    return "take", (a, indices), {"axis": axis, "mode": mode}
+
+
+def gather(data, axis, indices):
+    """The elements of an axis that indices name."""
+    return "gather_elements", (data, indices), {"axis": axis}
+
+
+def einsum(subscripts, *operands):
+    """The sum of products that subscripts describe."""
+    return "einsum", (list(operands), subscripts), {}
+
+
+def pad(data, pad_before, pad_after=None, pad_value=0.0, name="PadInput", attrs=None):
+    """The extents to add stand side by side in Relax."""
+    after = pad_before if pad_after is None else pad_after
+    widths = [int(width) for ends in zip(pad_before, after) for width in ends]
+    return "nn.pad", (data, widths), {"pad_value": float(pad_value)}
+
+
+def conv1d(data, kernel, strides=1, padding="VALID", dilation=1, groups=1, data_layout="NCW", kernel_layout="", out_dtype=None):
+    """A convolution along one axis."""
+    return _conv("nn.conv1d", data, kernel, strides, padding, dilation, data_layout, kernel_layout, out_dtype, groups)
+
+
+def conv2d(data, kernel, strides, padding, dilation, data_layout="NCHW", kernel_layout="", out_dtype=None):
+    """A convolution along two axes."""
+    return _conv("nn.conv2d", data, kernel, strides, padding, dilation, data_layout, kernel_layout, out_dtype)
+
+
+def _conv(name, data, kernel, strides, padding, dilation, layout, kernel_layout, out_dtype, groups=1):
+    if isinstance(padding, str):
+        if padding != "VALID":
+            raise NotImplementedError(f'topi.{name}: padding "{padding}" is not here')
+        padding = 0
+    named = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups, "data_layout": layout}
+    if kernel_layout:
+        named["kernel_layout"] = kernel_layout
+    return name, (data, kernel), {**named, **({"out_dtype": out_dtype} if out_dtype else {})}
+
+
+def pool1d(data, kernel, stride, dilation, padding, pool_type, ceil_mode=False, layout="NCW", count_include_pad=True):
+    """A pooling along one axis."""
+    return _pool(1, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
+
+
+def pool2d(data, kernel, stride, dilation, padding, pool_type, ceil_mode=False, layout="NCHW", count_include_pad=True):
+    """A pooling along two axes."""
+    return _pool(2, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
+
+
+def pool3d(data, kernel, stride, dilation, padding, pool_type, ceil_mode=False, layout="NCDHW", count_include_pad=True):
+    """A pooling along three axes."""
+    return _pool(3, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
+
+
+def _pool(ndim, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad):
+    if pool_type not in ("max", "avg"):
+        raise ValueError(f'topi.nn.pool{ndim}d: pool_type is "max" or "avg", not "{pool_type}"')
+    named = {"pool_size": kernel, "strides": stride, "dilation": dilation, "padding": padding, "ceil_mode": ceil_mode, "layout": layout}
+    if pool_type == "avg":
+        named["count_include_pad"] = count_include_pad
+    return f"nn.{pool_type}_pool{ndim}d", (data,), named
+
+
+def batch_norm(data, gamma, beta, moving_mean, moving_var, axis=None, epsilon=None, center=None, scale=None, training=None, momentum=None):
+    """What is not given is as in Relax."""
+    named = {"axis": 1 if axis is None else axis, "epsilon": epsilon, "center": center, "scale": scale}
+    named.update(training=training, momentum=momentum)
+    given = {name: value for name, value in named.items() if value is not None}
+    return "nn.batch_norm", (data, gamma, beta, moving_mean, moving_var), given
+
+
+def fast_softmax(x, axis=-1):
+    """Its exponential is a polynomial."""
+    raise NotImplementedError("topi.nn.fast_softmax is not here")
+
+
+def resize2d(data, roi, size, layout="NCHW", method="linear", coordinate_transformation_mode="half_pixel", rounding_method="",
+             bicubic_alpha=-0.5, bicubic_exclude=0, extrapolation_value=0.0, out_dtype=None, output_shape=None):  # fmt: skip
+    """A picture of another size."""
+    if output_shape is not None:
+        raise NotImplementedError("topi.image.resize2d: output_shape is not here")
+    named = {"roi": [float(end) for end in roi], "layout": layout, "method": method, "cubic_alpha": bicubic_alpha}
+    named.update(coordinate_transformation_mode=coordinate_transformation_mode, rounding_method=rounding_method)
+    named.update(cubic_exclude=bicubic_exclude, extrapolation_value=extrapolation_value)
+    return "image.resize2d", (data, list(size)), {**named, **({"out_dtype": out_dtype} if out_dtype else {})}
+
+
+def upsampling(data, scale_h, scale_w, layout="NCHW", method="nearest_neighbor", align_corners=False, output_shape=None):
+    """A picture that is larger by two factors."""
+    if output_shape is not None or layout not in ("NCHW", "NHWC"):
+        raise NotImplementedError(f'topi.nn.upsampling: only the layouts "NCHW" and "NHWC" and no output_shape are here, not "{layout}"')
+    at = 2 if layout == "NCHW" else 1
+    size = [int(round(int(data.shape[at + place]) * scale)) for place, scale in enumerate((scale_h, scale_w))]
+    method = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"}.get(method, method)
+    mode = "align_corners" if align_corners else "asymmetric"
+    return resize2d(data, [0.0] * 4, size, layout, method, mode, rounding_method="")
+
+
+def trilu(data, k, upper):
+    """The upper or the lower triangle of matrices."""
+    return "triu" if upper else "tril", (data, int(k)), {}
+
+
+ADAPTED = {
+    "expand_dims": expand_dims, "strided_slice": strided_slice, "take": take, "gather": gather, "einsum": einsum, "trilu": trilu,
+    "nn.pad": pad, "nn.conv1d": conv1d, "nn.conv2d": conv2d, "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
+    "nn.batch_norm": batch_norm, "nn.fast_softmax": fast_softmax, "nn.upsampling": upsampling, "image.resize2d": resize2d,
+}  # fmt: skip
+"""By the name in `topi`."""
+
+RENAMED = {
+    "transpose": "permute_dims", "cast": "astype", "concatenate": "concat", "nn.leaky_relu": "nn.leakyrelu", "mod": "mod",
+    "collapse_sum": "collapse_sum_to", "broadcast_to": "broadcast_to",
+}  # fmt: skip
+"""Those that differ in name alone."""
+
+ABSENT = {"gather_nd", "layout_transform", "one_hot", "nn.conv3d", "nn.batch_matmul", "nn.dense", "matmul", "full", "full_like"}
+"""Operators of Relax of the same name that are something else, or take their arguments in another order."""
