@@ -25,23 +25,35 @@ struct Stage {
     /// One line about its contents.
     about: &'static str,
     run: fn() -> Result<Done>,
+    /// An earlier stage that leaves a processor free and shares no build folder with this one: they run side by side.
+    beside: Option<&'static str>,
+}
+
+impl Stage {
+    const fn new(name: &'static str, about: &'static str, run: fn() -> Result<Done>) -> Stage {
+        Stage { name, about, run, beside: None }
+    }
+
+    const fn beside(self, earlier: &'static str) -> Stage {
+        Stage { beside: Some(earlier), ..self }
+    }
 }
 
 const STAGES: &[Stage] = &[
-    Stage { name: "format", about: "rustfmt changes nothing, ruff finds nothing in Python", run: format },
-    Stage { name: "clippy", about: "no warnings, natively, for wasm and in the documentation", run: clippy },
-    Stage { name: "native", about: "unit, file, property and tidy tests", run: native },
-    Stage { name: "deep", about: "programs 100,000 nodes deep, and what tensor programs compute", run: deep },
-    Stage { name: "conformance", about: "no pass agrees with TVM less than before", run: agrees },
-    Stage { name: "wasm-node", about: "the boundary of the engine, in Node", run: wasm_node },
-    Stage { name: "wasm-browser", about: "the same in a worker of a browser", run: wasm_browser },
-    Stage { name: "engine", about: "the optimised engine in www/pkg", run: wasm_engine },
-    Stage { name: "python", about: "tests in Python: our own, and each sixteenth file of TVM's as before", run: python_tests },
-    Stage { name: "types", about: "tsc finds no type errors in the page", run: types },
-    Stage { name: "lint", about: "biome finds nothing in the page", run: lint },
-    Stage { name: "unit", about: "unit tests of the page", run: unit },
-    Stage { name: "site", about: "production build, within budget.json", run: site },
-    Stage { name: "e2e", about: "the built page, used in a real browser", run: e2e },
+    Stage::new("format", "rustfmt changes nothing, ruff finds nothing in Python", format),
+    Stage::new("clippy", "no warnings, natively, for wasm and in the documentation", clippy),
+    Stage::new("native", "unit, file, property and tidy tests", native),
+    Stage::new("deep", "programs 100,000 nodes deep, and what tensor programs compute", deep),
+    Stage::new("conformance", "no pass agrees with TVM less than before", agrees),
+    Stage::new("wasm-node", "the boundary of the engine, in Node", wasm_node).beside("deep"),
+    Stage::new("wasm-browser", "the same in a worker of a browser", wasm_browser),
+    Stage::new("engine", "the optimised engine in www/pkg", wasm_engine).beside("native"),
+    Stage::new("types", "tsc finds no type errors in the page", types),
+    Stage::new("lint", "biome finds nothing in the page", lint),
+    Stage::new("unit", "unit tests of the page", unit),
+    Stage::new("site", "production build, within budget.json", site),
+    Stage::new("python", "tests in Python: our own, and each sixteenth file of TVM's as before", python_tests).beside("types"),
+    Stage::new("e2e", "the built page, used in a real browser", e2e),
 ];
 
 /// Runs all stages, or those named.
@@ -54,17 +66,17 @@ pub fn test(names: &[String]) -> Result {
     let stages: Vec<_> = STAGES.iter().filter(wanted).collect();
     let mut lines = Vec::new();
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    let mut early = None;
+    let mut started = Vec::new();
     for (index, stage) in stages.iter().enumerate() {
-        match stage.name {
-            "native" if stages.iter().any(|s| s.name == "engine") => early = engine_early(),
-            // Its own run then finds everything made, or reports the error.
-            "engine" => early.take().into_iter().for_each(|mut child: Child| drop(child.wait())),
-            _ => {}
+        for later in stages.iter().filter(|later| later.beside == Some(stage.name)) {
+            started.extend(start_beside(later.name).map(|child| (later.name, child)));
         }
         println!("\n=== {}/{} {}: {}", index + 1, stages.len(), stage.name, stage.about);
         let start = Instant::now();
-        let outcome = (stage.run)();
+        let outcome = match started.iter_mut().find(|(name, _)| *name == stage.name) {
+            Some((_, child)) => outcome_of(stage.name, child),
+            None => (stage.run)(),
+        };
         let seconds = start.elapsed().as_secs_f32();
         let (word, why) = match outcome {
             Ok(Passed) => {
@@ -218,12 +230,30 @@ fn wasm_engine() -> Result<Done> {
     Ok(Passed)
 }
 
-/// Starts the stage `engine` beside those that come before it: link-time optimisation takes one processor for minutes,
-/// and the tests leave one free for as long. It has build folders of its own, so Cargo lets both work.
-fn engine_early() -> Option<Child> {
-    let log = std::fs::File::create(target_dir().join("engine-early.log")).ok()?;
+/// Starts a stage as a process of its own. What it says goes to a file.
+fn start_beside(name: &str) -> Option<Child> {
+    let log = std::fs::File::create(log_of(name)).ok()?;
     let program = std::env::current_exe().ok()?;
-    sh(program).args(["test", "engine"]).spawn_into(log).ok()
+    sh(program).args(["test", name]).spawn_into(log).ok()
+}
+
+fn log_of(name: &str) -> std::path::PathBuf {
+    target_dir().join(format!("stage-{name}.log"))
+}
+
+/// Waits for a stage that was started before, says what it said, and reads its outcome from its last lines.
+fn outcome_of(name: &str, child: &mut Child) -> Result<Done> {
+    let status = child.wait().map_err(|error| format!("{name}: {error}"))?;
+    let log = std::fs::read_to_string(log_of(name)).unwrap_or_default();
+    print!("{log}");
+    if !status.success() {
+        return Err("see its lines above".to_owned());
+    }
+    if let Some(line) = log.lines().find_map(|line| line.strip_prefix("--- skipped")) {
+        return Ok(Skipped(line.split_once(" s  ").map_or("", |(_, why)| why).to_owned()));
+    }
+    let parts: Vec<String> = log.lines().filter_map(|line| line.strip_prefix("skipped: ")).map(str::to_owned).collect();
+    Ok(if parts.is_empty() { Passed } else { Partly(parts) })
 }
 
 fn npm_script(name: &str) -> Result<Done> {

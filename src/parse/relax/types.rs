@@ -1,5 +1,6 @@
 //! Types, as annotations and among arguments.
 
+use super::scope::Meaning;
 use super::value::Value;
 use super::{Node, Read, Reader};
 use crate::diag::Span;
@@ -246,11 +247,18 @@ impl<'s> Reader<'s, '_> {
         if matches!(self.tree.expr(id), Node::None) {
             return Ok(None);
         }
-        let Some(text) = self.tree.string(id) else {
-            return Err(self.error_at("relax-dtype", "an element type is a string: \"float32\"", id));
-        };
         let span = self.span(id);
-        self.dtype(&text, span)
+        if let Some(text) = self.tree.string(id) {
+            return self.dtype(&text, span);
+        }
+        // A name around the program may hold the type.
+        if let Some(name) = self.tree.name(id)
+            && let Some(Meaning::Value(Value::Str(text))) = self.scopes.get(name)
+        {
+            let text = self.store.str(*text).to_owned();
+            return self.dtype(&text, span);
+        }
+        Err(self.error_at("relax-dtype", "an element type is a string: \"float32\"", id))
     }
 
     fn callable(&mut self, args: &TypeArgs<'s>) -> Read<TypeId> {

@@ -271,6 +271,17 @@ def _bound_names(tree):
     return bound
 
 
+def _without_nonlocal(text, tree):
+    """The text with blanks for `nonlocal`, which says to Python alone that a program uses names of the function around it."""
+    lines = text.splitlines(keepends=True)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Nonlocal) and node.lineno == node.end_lineno:
+            line = lines[node.lineno - 1].encode()
+            start, end = node.col_offset, node.end_col_offset
+            lines[node.lineno - 1] = (line[:start] + b" " * (end - start) + line[end:]).decode()
+    return "".join(lines)
+
+
 def read(text, names, origin=None, infer=True):
     """Reads a text among values of names. Gives a module or a function."""
     given = {}
@@ -280,6 +291,9 @@ def read(text, names, origin=None, infer=True):
         tree = None
     macros = []
     if tree is not None:
+        if "nonlocal" in text:
+            text = _without_nonlocal(text, tree)
+            tree = ast.parse(text)
         bound = _bound_names(tree)
         used = _used_names(tree)
         fold = _Fold({name: names[name] for name in used if name in names}, bound)

@@ -293,7 +293,7 @@ def program(args, index_dtype_override=None):
         elif isinstance(op, ExternOp):
             root.append(made.extern(op))
         else:
-            raise RuntimeError(f"TypeError: Unsupported Operation: {type(op).__name__}. Only te.placeholder and te.compute are allowed for now.")
+            raise RuntimeError(f"TypeError: Unsupported Operation: te.{type(op).__name__}. Only te.placeholder and te.compute are allowed for now.")
     body = _sequence(root) if root else _stmt.Evaluate(0)
     is_root = isinstance(body, _stmt.SBlockRealize) and not body.block.iter_vars and not made.allocated
     if is_root:

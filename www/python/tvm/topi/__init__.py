@@ -22,9 +22,15 @@ class _Operator:
     def __call__(self, *args, **kwargs):
         from ._lowered import compute, tensors_of
 
-        if not tensors_of(args) and not tensors_of(kwargs):
+        tensors = [*tensors_of(args), *tensors_of(kwargs)]
+        if not tensors:
             raise TypeError(f"topi.{self._name} takes tensors of te.placeholder and te.compute, and none is given")
+        if self._name in _OF_FLOATS and "float" not in str(tensors[0].dtype):
+            raise TypeError(f"topi.{self._name} only supports floating-point inputs, but got {tensors[0].dtype}")
         return compute(*self.in_relax(args, kwargs))
+
+
+_OF_FLOATS = ("acos", "acosh", "asin", "asinh", "atanh")
 
 
 def _find(name):

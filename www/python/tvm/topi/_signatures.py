@@ -2,10 +2,6 @@
 its named ones (`python/tvm/topi` has the signatures)."""
 
 
-def _pair(value, ndim=2):
-    return list(value) if isinstance(value, (list, tuple)) else [value] * ndim
-
-
 def expand_dims(a, axis, num_newaxis=1):
     """`axis` is the place of the first of the new axes."""
     return "expand_dims", (a, [axis + at if axis >= 0 else axis - at for at in range(num_newaxis)]), {}
@@ -86,6 +82,19 @@ def _pool(ndim, data, kernel, stride, dilation, padding, pool_type, ceil_mode, l
     return f"nn.{pool_type}_pool{ndim}d", (data,), named
 
 
+def adaptive_pool(data, output_size, pool_type, layout="NCHW"):
+    """Windows of which there are as many as asked. Only averages are here."""
+    if pool_type != "avg":
+        raise NotImplementedError(f'topi.nn.adaptive_pool: pool_type "{pool_type}" is not here')
+    ndim = len(output_size)
+    return f"nn.adaptive_avg_pool{ndim}d", (data, list(output_size)), {"layout": layout}
+
+
+def global_pool(data, pool_type, layout="NCHW"):
+    """One window."""
+    return adaptive_pool(data, [1, 1], pool_type, layout)
+
+
 def batch_norm(data, gamma, beta, moving_mean, moving_var, axis=None, epsilon=None, center=None, scale=None, training=None, momentum=None):
     """What is not given is as in Relax."""
     named = {"axis": 1 if axis is None else axis, "epsilon": epsilon, "center": center, "scale": scale}
@@ -129,6 +138,7 @@ def trilu(data, k, upper):
 ADAPTED = {
     "expand_dims": expand_dims, "strided_slice": strided_slice, "take": take, "gather": gather, "einsum": einsum, "trilu": trilu,
     "nn.pad": pad, "nn.conv1d": conv1d, "nn.conv2d": conv2d, "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
+    "nn.adaptive_pool": adaptive_pool, "nn.global_pool": global_pool,
     "nn.batch_norm": batch_norm, "nn.fast_softmax": fast_softmax, "nn.upsampling": upsampling, "image.resize2d": resize2d,
 }  # fmt: skip
 """By the name in `topi`."""
