@@ -3,10 +3,10 @@
 from .._values import Array, DataType
 from ..ir.expr import Call, Expr, Range, Var
 from .buffer import Buffer
-from .expr import BufferData, BufferLoad, BufferRef, IntImm, IterVar, PrimCall
+from .expr import BufferData, BufferLoad, BufferRef, Cast, IntImm, IterVar, PrimCall
 from . import op
 from .op import cast
-from .stmt import BufferRegion, BufferStore, For, MatchBufferRegion, SBlock, SBlockRealize, Stmt
+from .stmt import Bind, BufferRegion, BufferStore, For, MatchBufferRegion, SBlock, SBlockRealize, Stmt
 
 _FIELDS = {
     "SeqStmt": ["seq"],
@@ -245,8 +245,9 @@ def ir_transform(stmt, preorder, postorder, only_enable=None):
     return visit(stmt)
 
 
-def with_index_dtype(func, dtype):
-    """A function whose indices are of another type: variables of loops and blocks, extents, and what is made of them."""
+def with_index_dtype(func, dtype, values=False):
+    """A function whose indices are of another type: variables of loops and blocks, extents, and what is made of them. With
+    `values`, integers of 64 bits that are values or elements are of that type, too."""
     dtype = DataType(getattr(dtype, "dtype", dtype))
     renamed = {}
 
@@ -261,7 +262,7 @@ def with_index_dtype(func, dtype):
         return renamed[id(var)][0]
 
     class _Indices(Mapping):
-        inside = False
+        inside = values
         """Numbers of an index are of the other type, too; those of a value keep theirs."""
 
         def index(self, value):
@@ -286,9 +287,13 @@ def with_index_dtype(func, dtype):
                 indices = [self.index(index) for index in node.indices]
                 return BufferStore(self.buffer(node.buffer), self(node.value), indices)
             if isinstance(node, SBlockRealize):
-                values = [self.index(value) for value in node.iter_values]
-                return SBlockRealize(values, self(node.predicate), self(node.block))
-            if hasattr(type(node), "_index"):
+                places = [self.index(value) for value in node.iter_values]
+                return SBlockRealize(places, self(node.predicate), self(node.block))
+            if values and isinstance(node, Cast) and node.dtype == "int64":
+                return cast(self(node.value), dtype)
+            if isinstance(node, Bind):
+                return copy(node, var=self(node.var), value=self(node.value))
+            if len(fields_of(node)) == 2 and hasattr(type(node), "_index"):
                 a, b = self(node.a), self(node.b)
                 if a is node.a and b is node.b:
                     return node
@@ -306,7 +311,8 @@ def with_index_dtype(func, dtype):
             if found is None:
                 shape, strides = ([self.index(item) for item in items] for items in (old.shape, old.strides))
                 offset = None if old._offset is None else self.index(old._offset)
-                found = old._changed(shape=Array(shape), strides=Array(strides), _offset=offset)
+                elements = dtype if values and old.dtype == "int64" else old.dtype
+                found = old._changed(shape=Array(shape), strides=Array(strides), _offset=offset, dtype=elements)
                 self.buffers[id(old)] = found
             return found
 

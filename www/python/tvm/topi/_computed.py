@@ -24,7 +24,17 @@ def full_like(x, fill_value):
 
 def identity(x):
     """The same elements."""
-    return _elementwise(list(x.shape), lambda *at: x(*at), "T_identity")
+    return te.compute(x.shape, lambda *at: x(*at))
+
+
+def expand_dims(a, axis, num_newaxis=1):
+    """The tensor with axes of one element; `axis` is the place of the first."""
+    rank = len(a.shape)
+    if not -rank - 1 <= axis <= rank:
+        raise ValueError(f"topi.expand_dims: axis {axis} is not within {-rank - 1} and {rank}")
+    first = axis if axis >= 0 else rank + axis + 1
+    shape = [*a.shape[:first], *[1] * num_newaxis, *a.shape[first:]]
+    return _elementwise(shape, lambda *at: a(*at[:first], *at[first + num_newaxis :]), "T_expand_dims")
 
 
 def matmul(a, b, transp_a=False, transp_b=False):
@@ -106,7 +116,7 @@ def nn_batch_matmul(tensor_a, tensor_b, oshape=None, out_dtype=None, transpose_a
 
 
 COMPUTED = {
-    "full": full, "full_like": full_like, "identity": identity, "matmul": matmul, "nn.matmul": nn_matmul, "nn.dense": nn_dense,
+    "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul, "nn.matmul": nn_matmul, "nn.dense": nn_dense,
     "nn.batch_matmul": nn_batch_matmul,
 }  # fmt: skip
 """By the name in `topi`."""

@@ -85,9 +85,9 @@ def compute(name, args, kwargs):
     kwargs = {key: operand(value) for key, value in kwargs.items()}
     program, types = program_of(name, args, kwargs)
     if narrow and all(narrow):
-        if name in ("argmax", "argmin"):
-            raise NoExpression(f"topi.{name} over extents of 32 bits is not here; those of 64 bits are")
-        program = with_index_dtype(program, "int32")
+        # Beside extents of 32 bits, integers of 64 are those of a tensor or of an argument.
+        given = [*[str(tensor.dtype) for tensor in tensors], *(str(value) for value in [*args, *kwargs.values()])]
+        program = with_index_dtype(program, "int32", values="int64" not in given)
     known = {}
     for tensor, buffer in zip(tensors, program.params):
         for given, var in zip(tensor.shape, buffer.shape):

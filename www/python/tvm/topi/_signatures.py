@@ -2,18 +2,13 @@
 its named ones (`python/tvm/topi` has the signatures)."""
 
 
-def expand_dims(a, axis, num_newaxis=1):
-    """`axis` is the place of the first of the new axes."""
-    return "expand_dims", (a, [axis + at if axis >= 0 else axis - at for at in range(num_newaxis)]), {}
-
-
 def strided_slice(a, begin, end, strides=None, axes=None, slice_mode="end", assume_inbound=True):
     """All axes are cut unless some are named."""
     axes = list(range(len(begin))) if axes is None else axes
     return "strided_slice", (a, axes, begin, end), {} if strides is None else {"strides": strides}
 
 
-def take(a, indices, axis=None, batch_dims=0, mode="clip"):
+def take(a, indices, axis=None, batch_dims=0, mode="fast"):
     """Batches of indices are not here."""
     if batch_dims:
         raise NotImplementedError("topi.take: batch_dims is not here")
@@ -136,7 +131,7 @@ def trilu(data, k, upper):
 
 
 ADAPTED = {
-    "expand_dims": expand_dims, "strided_slice": strided_slice, "take": take, "gather": gather, "einsum": einsum, "trilu": trilu,
+    "strided_slice": strided_slice, "take": take, "gather": gather, "einsum": einsum, "trilu": trilu,
     "nn.pad": pad, "nn.conv1d": conv1d, "nn.conv2d": conv2d, "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
     "nn.adaptive_pool": adaptive_pool, "nn.global_pool": global_pool,
     "nn.batch_norm": batch_norm, "nn.fast_softmax": fast_softmax, "nn.upsampling": upsampling, "image.resize2d": resize2d,
