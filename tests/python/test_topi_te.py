@@ -123,3 +123,13 @@ def test_an_element_type_by_the_name_of_a_variable():
 def test_integers_are_refused_where_only_floats_are_computed():
     with pytest.raises(TypeError, match="only supports floating-point inputs, but got int16"):
         topi.acos(te.placeholder((8,), "int16", "x"))
+
+
+def test_an_integer_attribute_set_in_python_is_the_one_of_the_text():
+    @T.prim_func(s_tir=True)
+    def func(A: T.Buffer((8,), "float32")):
+        T.func_attr({"count": 1, "places": [1, 2]})
+        T.evaluate(0)
+
+    again = func.without_attr("count").with_attr("count", 1).with_attr("places", [1, 2])
+    tvm.ir.assert_structural_equal(func, again)

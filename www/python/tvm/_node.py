@@ -138,6 +138,7 @@ class Writer:
         self.row_of = {}
         self.missing = []
         self.out = None
+        self.int_bits = 32
 
     def write(self, things):
         """Makes all of them, pairs of a space and an object."""

@@ -186,8 +186,11 @@ class Attrs(Object):
 
     __hash__ = Object.__hash__
 
+    _int_bits = 32
+
     def _row_a(self, w):
         w.text(self._key)
+        w.int_bits = self._int_bits
         w.fields(list(self._fields.items()))
 
 
@@ -208,6 +211,26 @@ class AttrFieldInfo(Object):
         self.name = name
         self.description = ""
         self.type_info = ""
+
+
+class ProgramAttrs(DictAttrs):
+    """Attributes of a tensor program or a part of it. Its integers are as the text of one has them."""
+
+    _int_bits = 64
+
+    @staticmethod
+    def of(owner, fields):
+        """Those of an object, made once; None if it has none."""
+        if not fields:
+            return None
+        if getattr(fields, "_a", None) is not None:
+            return fields
+        before, made = owner.__dict__.get("_program_attrs", (None, None))
+        if before is not fields:
+            made = ProgramAttrs(dict(fields.items()))
+            owner.__dict__["_program_attrs"] = fields, made
+        return made
+
 
 
 class OtherObject(Object):
@@ -360,7 +383,7 @@ def write_value(w, value):
         w.number(value)
     elif isinstance(value, int):
         w.number(2)
-        w.number(32)
+        w.number(w.int_bits)
         w.long(value)
     elif isinstance(value, float):
         w.number(3)

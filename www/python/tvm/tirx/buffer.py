@@ -124,6 +124,14 @@ class Buffer(Node):
     buffer_type = 1
     axis_separators = Array()
 
+    def _as_attr(self):
+        found = self.__dict__.get("_reference")
+        if found is None:
+            from .expr import BufferRef
+
+            found = self.__dict__["_reference"] = BufferRef(self)
+        return found
+
     def scope(self):
         """The kind of memory."""
         if self.__dict__.get("_load"):

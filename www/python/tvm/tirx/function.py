@@ -3,7 +3,7 @@
 import inspect
 
 from .._node import ATTRS, BUFFER, EXPR, NONE, PRIM, STMT, SYMBOL, TYPE, get, lazy, maybe, row
-from .._values import Array, DictAttrs, Map
+from .._values import Array, DictAttrs, Map, ProgramAttrs
 from ..ir.base import Node
 from ..ir.expr import Var, _head, expr_makers
 from ..ir.function import BaseFunc
@@ -75,7 +75,7 @@ class PrimFunc(BaseFunc):
         _head(w, 21, _Untyped(self))
         w.refer(STMT, self.body)
         w.maybe(TYPE, self.ret_type)
-        w.maybe(ATTRS, self.attrs if self.attrs is not None and len(self.attrs) else None)
+        w.maybe(ATTRS, ProgramAttrs.of(self, self.attrs))
         for param in self._params:
             is_buffer = isinstance(param, Buffer)
             w.number(is_buffer)

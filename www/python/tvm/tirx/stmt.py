@@ -1,7 +1,7 @@
 """Statements."""
 
 from .._node import ATTRS, BUFFER, NONE, PRIM, STMT, SYMBOL, get, lazy, makers, maybe, name_of, row
-from .._values import Array, DictAttrs, Map
+from .._values import Array, Map, ProgramAttrs
 from ..ir.base import Node
 from ..ir.expr import Range, StringImm, Var, _SizeVar
 from .expr import IntImm, IterVar, _check_predicate, _scalar
@@ -75,7 +75,7 @@ class For(Stmt):
         w.maybe(PRIM, self.step)
         w.number(self.kind)
         w.maybe_text(self.thread_binding.thread_tag if self.thread_binding is not None else None)
-        w.maybe(ATTRS, _dict(self, self.annotations))
+        w.maybe(ATTRS, ProgramAttrs.of(self, self.annotations))
         w.refer(STMT, self.body)
 
 
@@ -85,15 +85,6 @@ def _bound(value, loop_var):
 
     value = _scalar(value, loop_var.dtype)
     return cast(value, loop_var.dtype) if isinstance(value, IntImm) else value
-
-
-def _dict(owner, fields):
-    if not fields:
-        return None
-    found = owner.__dict__.get("_fields_row")
-    if found is None:
-        found = owner.__dict__["_fields_row"] = DictAttrs(fields)
-    return found
 
 
 class While(Stmt):
@@ -204,7 +195,7 @@ class AllocBuffer(Stmt):
     def _row_s(self, w):
         self._begin(w, 8)
         w.refer(BUFFER, self.buffer)
-        w.maybe(ATTRS, _dict(self, self.annotations))
+        w.maybe(ATTRS, ProgramAttrs.of(self, self.annotations))
 
 
 class DeclBuffer(Stmt):
@@ -332,7 +323,7 @@ class SBlock(Stmt):
         w.maybe(STMT, self.init)
         w.refer(STMT, self.body)
         w.number(values is None)
-        w.maybe(ATTRS, _dict(self, self.annotations))
+        w.maybe(ATTRS, ProgramAttrs.of(self, self.annotations))
         w.number(len(self.iter_vars))
         kinds = {0: 0, 2: 1, 3: 2}
         for index, item in enumerate(self.iter_vars):
