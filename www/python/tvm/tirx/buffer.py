@@ -152,7 +152,7 @@ class Buffer(Node):
         """A buffer with other fields."""
         self.scope()
         made = Buffer.__new__(Buffer)
-        kept = ("_ty", "_b", "_pointer", "_tensor")
+        kept = ("_ty", "_b", "_pointer", "_reference", "_tensor")
         made.__dict__.update({key: value for key, value in self.__dict__.items() if key not in kept})
         made.__dict__.update(changes)
         return made
