@@ -125,6 +125,14 @@ def test_integers_are_refused_where_only_floats_are_computed():
         topi.acos(te.placeholder((8,), "int16", "x"))
 
 
+def test_operands_of_two_types_are_cast_to_one():
+    """A number with a fraction was cut to an integer beside integers."""
+    A, B = te.placeholder((4,), "int8", "A"), te.placeholder((4,), "int64", "B")
+    assert topi.add(A, 1.5).dtype == "float32"
+    assert topi.add(A, 300).dtype == "int32"
+    assert "T.Cast(\"int64\", A[v_ax0]) + B[v_ax0]" in te.create_prim_func([A, B, topi.add(A, B)]).script()
+
+
 def test_an_integer_attribute_set_in_python_is_the_one_of_the_text():
     @T.prim_func(s_tir=True)
     def func(A: T.Buffer((8,), "float32")):

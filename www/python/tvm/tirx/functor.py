@@ -1,6 +1,6 @@
 """Walks over scalars and statements."""
 
-from .._values import Array, DataType
+from .._values import Array, DataType, Map
 from ..ir.expr import Call, Expr, Range, Var
 from .buffer import Buffer
 from .expr import BufferData, BufferLoad, BufferRef, Cast, IntImm, IterVar, PrimCall
@@ -109,7 +109,6 @@ def copy(node, **changes):
         load(node)
     made = type(node).__new__(type(node))
     kept = {key: value for key, value in node.__dict__.items() if not (len(key) == 2 and key[0] == "_")}
-    kept.pop("_fields_row", None)
     made.__dict__.update(kept)
     made.__dict__.update(changes)
     made.__dict__["_from"] = node
@@ -187,9 +186,21 @@ class Mapping:
         dom = self.range(item.dom)
         return item if dom is item.dom else IterVar(dom, item.var, item.iter_type, item.thread_tag)
 
+    def attr(self, value):
+        """The value of an annotation, which may name buffers."""
+        if isinstance(value, Buffer):
+            return self.buffer(value)
+        if isinstance(value, BufferRef):
+            return self(value)
+        if isinstance(value, (list, tuple)):
+            items = [self.attr(item) for item in value]
+            return value if all(a is b for a, b in zip(items, value)) else Array(items)
+        return value
+
     def block(self, node):
         """A block with all of its parts."""
         node.body  # noqa: B018 - reads the block
+        notes = {key: self.attr(value) for key, value in node.annotations.items()}
         changes = {
             "iter_vars": [self.iter(item) for item in node.iter_vars],
             "reads": [self.region(item) for item in node.reads],
@@ -201,9 +212,11 @@ class Mapping:
         same = (
             made is node
             and not node.match_buffers
+            and all(notes[key] is value for key, value in node.annotations.items())
             and all(a is b or isinstance(a, BufferRegion) and _same_region(a, b) for name, items in changes.items() for a, b in zip(items, getattr(node, name)))
         )
-        return node if same else copy(made, **{name: Array(items) for name, items in changes.items()})
+        changes = {name: Array(items) for name, items in changes.items()}
+        return node if same else copy(made, annotations=Map(notes), **changes)
 
 
 def _same_region(a, b):

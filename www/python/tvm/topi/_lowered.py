@@ -1,11 +1,12 @@
 """Operators over tensors of tensor expressions. The engine lowers the operator of Relax to a tensor program, as LegalizeOps
 does, and the blocks of the program are read back as the operations that they were made from."""
 
+from .._values import DataType
 from ..ir.base import structural_equal
 from ..ir.expr import Range, Var
 from ..te.tensor import ComputeOp, Tensor
 from ..tirx import stmt as _stmt
-from ..tirx.expr import BufferLoad, CommReducer, IntImm, IterVar, Reduce, Select
+from ..tirx.expr import BufferLoad, Cast, CommReducer, IntImm, IterVar, Reduce, Select
 from ..tirx.functor import map_buffers, parts, rebuild, substitute, with_index_dtype
 
 
@@ -54,6 +55,8 @@ def compute(name, args, kwargs):
     from ..tirx.op import cast
 
     inner, outer, narrow = {}, {}, []
+    tensors = [*tensors_of(args), *tensors_of(kwargs)]
+    shared = _common([*(tensor.dtype for tensor in tensors), *_scalars(args)]) if name in _BINARY else None
 
     def extent(value):
         """The extent over variables of 64 bits, which Relax has."""
@@ -67,17 +70,13 @@ def compute(name, args, kwargs):
     def operand(value):
         if isinstance(value, Tensor):
             narrow.extend(item.dtype == "int32" for item in value.shape)
-            return RelaxVar(value.op.name, TensorType([extent(item) for item in value.shape], value.dtype))
+            return RelaxVar(value.op.name, TensorType([extent(item) for item in value.shape], shared or value.dtype))
         if isinstance(value, (list, tuple)):
             return [operand(item) for item in value]
         return value
 
-    tensors = [*tensors_of(args), *tensors_of(kwargs)]
-
     def scalar(value):
-        """A number beside a tensor has the tensor's type of elements, as in an expression."""
-        plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return const(value, tensors[0].dtype) if plain else value
+        return const(value, shared or tensors[0].dtype) if _scalars([value]) else value
 
     args = [operand(value) for value in args]
     if name in _BINARY:
@@ -100,6 +99,22 @@ _BINARY = set(
     "add subtract multiply divide floor_divide floor_mod mod power maximum minimum equal not_equal less less_equal greater "
     "greater_equal bitwise_and bitwise_or bitwise_xor left_shift right_shift logical_and logical_or logical_xor".split()
 )
+
+
+def _scalars(values):
+    """Types of the numbers of Python among values."""
+    return [DataType("float32" if isinstance(value, float) else "int32") for value in values if type(value) in (int, float)]
+
+
+def _common(dtypes):
+    """The type that both operands are cast to, if theirs differ: that of the one with fractions, or the wider one."""
+    if len(dtypes) != 2 or dtypes[0] == dtypes[1]:
+        return None
+    a, b = dtypes
+    floats = ["float" in str(dtype) for dtype in dtypes]
+    if floats[0] != floats[1]:
+        return a if floats[0] else b
+    return None if a.bits == b.bits else a if a.bits > b.bits else b
 
 
 def _match(value, given, known, outer):
@@ -173,8 +188,16 @@ class _Reader:
         return stores, [bound.get(store.value, store.value) if bound else store.value for store in stores]
 
     def outside(self, value, known):
-        """An expression of the program over tensors and the axes of an operation."""
-        return substitute(map_buffers(value, self.buffer), known)
+        """An expression of the program over tensors and the axes of an operation. A tensor of another type than the program's
+        parameter is cast."""
+
+        def widened(node):
+            tensor = self.tensors.get(id(node.buffer)) if isinstance(node, BufferLoad) else None
+            if tensor is not None and tensor.dtype != node.buffer.dtype:
+                return Cast(node.buffer.dtype, node)
+            return rebuild(node, widened)
+
+        return substitute(map_buffers(widened(value), self.buffer), known)
 
     def reductions(self, block, stores, values, axes, known):
         """The reductions that a block with initial values computes: of a sum and its like the second operand is reduced, of a choice
