@@ -141,3 +141,12 @@ def test_an_integer_attribute_set_in_python_is_the_one_of_the_text():
 
     again = func.without_attr("count").with_attr("count", 1).with_attr("places", [1, 2])
     tvm.ir.assert_structural_equal(func, again)
+
+
+def test_a_packed_function_takes_buffers_as_arrays():
+    A = te.placeholder((4, 3), "float32", "A")
+    C = te.extern((4, 3), [A], lambda ins, outs: tvm.tirx.call_packed("testing.echo", ins[0], outs[0]), name="C")
+    text = te.create_prim_func([A, topi.add(C, 1.0)]).script()
+    array = "T.tvm_stack_make_array(A.data, T.tvm_stack_make_shape(4, 3), 0, 2, T.float32(0.0), A.elem_offset)"
+    assert f'T.call_packed("testing.echo", {array}, ' in text
+    assert "T.reads()\n" in text

@@ -219,7 +219,9 @@ class _Program:
             inputs[id(placeholder)] = self.buffers[self.key(tensor)] = buffer
         body = substitute(map_buffers(op.body, lambda buffer: inputs.get(id(buffer))), known)
         body = self.completed(map_buffers(body, lambda buffer: self.of_tensor(buffer)))
-        return self.block(_Scope(), self.name(op.name), body, None, dict(op.attrs))
+        # What its statement touches is not looked for.
+        block = _stmt.SBlock([], [], [], self.name(op.name), body, annotations=dict(op.attrs))
+        return _stmt.SBlockRealize([], IntImm("bool", 1), block)
 
     def of_tensor(self, buffer):
         tensor = getattr(buffer, "_tensor", None)

@@ -313,7 +313,7 @@ def decl_buffer(
     buffer_type="",
     axis_separators=None,
     span=None,
-    layout=None,
+    layout="default",
 ):
     """A new buffer."""
     shape = shape if isinstance(shape, (list, tuple)) else (shape,)
@@ -329,6 +329,7 @@ def decl_buffer(
         64 if data_alignment in (-1, 0) else data_alignment,
         offset_factor or 1,
         data,
+        layout=0 if layout is None else 1,
     )
 
 

@@ -211,19 +211,34 @@ def ignore_loop_partition(predicate):
     return _call("ignore_loop_partition", [predicate], predicate.dtype)
 
 
+def packed_operands(args):
+    """Operands of a function that is registered by name: of a buffer, an array on the stack."""
+    from .buffer import Buffer
+    from .op import const
+
+    def packed(buffer):
+        pointer = PointerType(PrimType("int64"))
+        shape = _call("tvm_stack_make_shape", buffer.shape, pointer)
+        strides = _call("tvm_stack_make_shape", buffer.strides, pointer) if buffer.strides else 0
+        zero = const(0, buffer.dtype)
+        return _call("tvm_stack_make_array", [buffer.data, shape, strides, len(buffer.shape), zero, buffer.elem_offset])
+
+    return [packed(arg) if isinstance(arg, Buffer) else arg for arg in args]
+
+
 def call_cpacked(*args, span=None):
     """A call of a function in C's convention that is registered by name."""
-    return _call("tvm_call_cpacked", args, "int32")
+    return _call("tvm_call_cpacked", packed_operands(args), "int32")
 
 
 def call_packed_lowered(*args, span=None):
     """A call of a function that is registered by name, over a stack of arguments."""
-    return _call("tvm_call_packed_lowered", args, "int32")
+    return _call("tvm_call_packed_lowered", packed_operands(args), "int32")
 
 
 def call_cpacked_lowered(*args, span=None):
     """A call in C's convention, over a stack of arguments."""
-    return _call("tvm_call_cpacked_lowered", args, "int32")
+    return _call("tvm_call_cpacked_lowered", packed_operands(args), "int32")
 
 
 def call_llvm_intrin(dtype, name, *args, span=None):

@@ -486,7 +486,9 @@ def call_pure_extern(dtype, func_name, *args, span=None):
 
 def call_packed(*args, span=None):
     """A call of a function that is registered by name."""
-    return call_intrin("int32", "tvm_call_packed", *args)
+    from .intrin import packed_operands
+
+    return call_intrin("int32", "tvm_call_packed", *packed_operands(args))
 
 
 sum = comm_reducer(lambda x, y: add(x, y), lambda dtype: const(0, dtype), name="sum")  # noqa: A001
