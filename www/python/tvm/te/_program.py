@@ -219,7 +219,7 @@ class _Program:
             inputs[id(placeholder)] = self.buffers[self.key(tensor)] = buffer
         body = substitute(map_buffers(op.body, lambda buffer: inputs.get(id(buffer))), known)
         body = self.completed(map_buffers(body, lambda buffer: self.of_tensor(buffer)))
-        # What its statement touches is not looked for.
+        # Leaves out the regions that the statement touches, as TVM does.
         block = _stmt.SBlock([], [], [], self.name(op.name), body, annotations=dict(op.attrs))
         return _stmt.SBlockRealize([], IntImm("bool", 1), block)
 
