@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that is checked, stage by stage. A failed stage does not hide the
-//! later ones; the last line counts them.
+//! `cargo xtask test`: everything that is checked, stage by stage. Some stages run beside an earlier one, and say what they
+//! found in their turn. A failed stage does not hide the later ones; the last line counts them.
 
 use crate::build;
 use crate::engine::{Goal, engine};

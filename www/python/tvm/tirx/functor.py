@@ -275,8 +275,10 @@ def with_index_dtype(func, dtype, values=False):
         return renamed[id(var)][0]
 
     class _Indices(Mapping):
-        inside = values
-        """Numbers of an index are of the other type, too; those of a value keep theirs."""
+        def __init__(self):
+            super().__init__(variable)
+            # Numbers of an index are of the other type, too; those of a value keep theirs, so both are kept apart.
+            self.inside, self.within = values, {}
 
         def index(self, value):
             if self.inside:
@@ -329,8 +331,7 @@ def with_index_dtype(func, dtype, values=False):
                 self.buffers[id(old)] = found
             return found
 
-    mapping = _Indices(variable)
-    mapping.within = {}
+    mapping = _Indices()
     params = [mapping.buffer(param) if isinstance(param, Buffer) else mapping(param) for param in func.params]
     return func._copy(_params=params, body=mapping(func.body))
 

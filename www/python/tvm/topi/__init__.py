@@ -40,9 +40,10 @@ def _find(name):
 
     if name in COMPUTED:
         return COMPUTED[name]
+    if name in ABSENT:
+        return _missing(f"topi.{name}")
     target = RENAMED.get(name, name)
-    known = name in ADAPTED or name not in ABSENT and target in relax_operators()
-    return _Operator(name, target) if known else None
+    return _Operator(name, target) if name in ADAPTED or target in relax_operators() else None
 
 
 def _missing(name):

@@ -116,7 +116,7 @@ def nn_batch_matmul(tensor_a, tensor_b, oshape=None, out_dtype=None, transpose_a
 
 
 COMPUTED = {
-    "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul, "nn.matmul": nn_matmul, "nn.dense": nn_dense,
-    "nn.batch_matmul": nn_batch_matmul,
+    "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul,
+    "nn.matmul": nn_matmul, "nn.dense": nn_dense, "nn.batch_matmul": nn_batch_matmul,
 }  # fmt: skip
 """By the name in `topi`."""

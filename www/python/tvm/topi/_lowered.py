@@ -7,7 +7,7 @@ from ..ir.expr import Range, Var
 from ..te.tensor import ComputeOp, Tensor
 from ..tirx import stmt as _stmt
 from ..tirx.expr import BufferLoad, Cast, CommReducer, IntImm, IterVar, Reduce, Select
-from ..tirx.functor import map_buffers, parts, rebuild, substitute, with_index_dtype
+from ..tirx.functor import map_buffers, parts, post_order_visit, rebuild, substitute, with_index_dtype
 
 
 class NoExpression(NotImplementedError):
@@ -85,12 +85,12 @@ def compute(name, args, kwargs):
     program, types = program_of(name, args, kwargs)
     if narrow and all(narrow):
         # Beside extents of 32 bits, integers of 64 are those of a tensor or of an argument.
-        given = [*[str(tensor.dtype) for tensor in tensors], *(str(value) for value in [*args, *kwargs.values()])]
-        program = with_index_dtype(program, "int32", values="int64" not in given)
+        dtypes = [*(tensor.dtype for tensor in tensors), *(value for value in [*args, *kwargs.values()] if isinstance(value, str))]
+        program = with_index_dtype(program, "int32", values="int64" not in dtypes)
     known = {}
-    for tensor, buffer in zip(tensors, program.params):
-        for given, var in zip(tensor.shape, buffer.shape):
-            _match(var, given, known, outer)
+    for buffer in program.params[: len(tensors)]:
+        for item in buffer.shape:
+            post_order_visit(item, lambda node: known.update({node: outer[node.name]}) if isinstance(node, Var) and node.name in outer else None)
     made = _Reader(name, tensors, program, known).outputs()
     return made if isinstance(types, TupleType) else made[0]
 
@@ -115,16 +115,6 @@ def _common(dtypes):
     if floats[0] != floats[1]:
         return a if floats[0] else b
     return None if a.bits == b.bits else a if a.bits > b.bits else b
-
-
-def _match(value, given, known, outer):
-    """Learns what the variables of a program's shapes are outside."""
-    if isinstance(value, Var):
-        if value.name in outer:
-            known[value] = outer[value.name]
-        return
-    for part in parts(value):
-        _match(part, given, known, outer)
 
 
 class _Reader:
@@ -224,7 +214,7 @@ class _Reader:
             return rebuild(node, combined)
 
         initial, identity = self.stores(block.init)
-        if [store.buffer for store in initial] != [store.buffer for store in stores]:
+        if len(initial) != len(stores) or any(a.buffer is not b.buffer for a, b in zip(initial, stores)):
             self.refuse()
         identity = [self.outside(value, known) for value in identity]
         combiner = CommReducer(lhs, rhs, [combined(value) for value in values], identity)

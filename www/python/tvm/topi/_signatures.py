@@ -4,6 +4,8 @@ its named ones (`python/tvm/topi` has the signatures)."""
 
 def strided_slice(a, begin, end, strides=None, axes=None, slice_mode="end", assume_inbound=True):
     """All axes are cut unless some are named."""
+    if slice_mode != "end" or not assume_inbound:
+        raise NotImplementedError(f'topi.strided_slice: slice_mode "{slice_mode}" with assume_inbound={assume_inbound} is not here')
     axes = list(range(len(begin))) if axes is None else axes
     return "strided_slice", (a, axes, begin, end), {} if strides is None else {"strides": strides}
 
@@ -27,6 +29,8 @@ def einsum(subscripts, *operands):
 
 def pad(data, pad_before, pad_after=None, pad_value=0.0, name="PadInput", attrs=None):
     """The extents to add stand side by side in Relax."""
+    if name != "PadInput" or attrs is not None:
+        raise NotImplementedError("topi.nn.pad: name and attrs are not here")
     after = pad_before if pad_after is None else pad_after
     widths = [int(width) for ends in zip(pad_before, after) for width in ends]
     return "nn.pad", (data, widths), {"pad_value": float(pad_value)}
@@ -103,15 +107,64 @@ def fast_softmax(x, axis=-1):
     raise NotImplementedError("topi.nn.fast_softmax is not here")
 
 
-def resize2d(data, roi, size, layout="NCHW", method="linear", coordinate_transformation_mode="half_pixel", rounding_method="",
-             bicubic_alpha=-0.5, bicubic_exclude=0, extrapolation_value=0.0, out_dtype=None, output_shape=None):  # fmt: skip
+def resize2d(data, roi, size, layout="NCHW", *args, **kwargs):
     """A picture of another size."""
+    return "image.resize2d", (data, list(size)), _resized(roi, layout, *args, **kwargs)
+
+
+def resize3d(data, roi, size, layout="NCDHW", *args, **kwargs):
+    """A volume of another size."""
+    return "image.resize3d", (data, list(size)), _resized(roi, layout, *args, **kwargs)
+
+
+def _resized(roi, layout, method="linear", coordinate_transformation_mode="half_pixel", rounding_method="", bicubic_alpha=-0.75,
+             bicubic_exclude=0, extrapolation_value=0.0, out_dtype=None, output_shape=None):  # fmt: skip
     if output_shape is not None:
-        raise NotImplementedError("topi.image.resize2d: output_shape is not here")
+        raise NotImplementedError("topi.image: output_shape of a resize is not here")
     named = {"roi": [float(end) for end in roi], "layout": layout, "method": method, "cubic_alpha": bicubic_alpha}
     named.update(coordinate_transformation_mode=coordinate_transformation_mode, rounding_method=rounding_method)
     named.update(cubic_exclude=bicubic_exclude, extrapolation_value=extrapolation_value)
-    return "image.resize2d", (data, list(size)), {**named, **({"out_dtype": out_dtype} if out_dtype else {})}
+    return {**named, **({"out_dtype": out_dtype} if out_dtype else {})}
+
+
+def grid_sample(data, grid, method="bilinear", layout="NCHW", padding_mode="zeros", align_corners=True):
+    """Corners are aligned unless said otherwise; in Relax they are not."""
+    named = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
+    return "image.grid_sample", (data, grid), named
+
+
+def roi_align(data, rois, pooled_size, spatial_scale, mode="avg", sample_ratio=-1, aligned=False, layout="NCHW"):
+    """The mode stands before the ratio."""
+    named = {"mode": mode, "sample_ratio": sample_ratio, "aligned": aligned, "layout": layout}
+    return "vision.roi_align", (data, rois, pooled_size, spatial_scale), named
+
+
+def multibox_transform_loc(cls_pred, loc_pred, anchor, variances, clip=False, threshold=0.0, keep_background=True):
+    """The variances stand before the rest."""
+    named = {"variances": variances, "clip": clip, "threshold": threshold, "keep_background": keep_background}
+    return "vision.multibox_transform_loc", (cls_pred, loc_pred, anchor), named
+
+
+def flip(a, axis=0):
+    """The first axis unless another is said."""
+    return "flip", (a, axis), {}
+
+
+def sort(data, axis=-1, is_ascend=1):
+    """The order is said by its opposite in Relax."""
+    return "sort", (data,), {"axis": axis, "descending": not is_ascend}
+
+
+def argsort(data, valid_count=None, axis=-1, is_ascend=1, dtype="float32"):
+    """The order is said by its opposite in Relax."""
+    if valid_count is not None:
+        raise NotImplementedError("topi.argsort: valid_count is not here")
+    return "argsort", (data,), {"axis": axis, "descending": not is_ascend, "dtype": dtype}
+
+
+def topk(data, k=1, axis=-1, ret_type="both", is_ascend=False, dtype="int64"):
+    """The order is said by its opposite in Relax."""
+    return "topk", (data,), {"k": k, "axis": axis, "ret_type": ret_type, "largest": not is_ascend, "dtype": dtype}
 
 
 def upsampling(data, scale_h, scale_w, layout="NCHW", method="nearest_neighbor", align_corners=False, output_shape=None):
@@ -122,7 +175,7 @@ def upsampling(data, scale_h, scale_w, layout="NCHW", method="nearest_neighbor",
     size = [int(round(int(data.shape[at + place]) * scale)) for place, scale in enumerate((scale_h, scale_w))]
     method = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"}.get(method, method)
     mode = "align_corners" if align_corners else "asymmetric"
-    return resize2d(data, [0.0] * 4, size, layout, method, mode, rounding_method="")
+    return resize2d(data, [0.0] * 4, size, layout, method, mode)
 
 
 def trilu(data, k, upper):
@@ -135,14 +188,16 @@ ADAPTED = {
     "nn.pad": pad, "nn.conv1d": conv1d, "nn.conv2d": conv2d, "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
     "nn.adaptive_pool": adaptive_pool, "nn.global_pool": global_pool,
     "nn.batch_norm": batch_norm, "nn.fast_softmax": fast_softmax, "nn.upsampling": upsampling, "image.resize2d": resize2d,
+    "image.resize3d": resize3d, "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
+    "vision.multibox_transform_loc": multibox_transform_loc, "argsort": argsort, "topk": topk,
 }  # fmt: skip
 """By the name in `topi`."""
 
 RENAMED = {
-    "transpose": "permute_dims", "cast": "astype", "concatenate": "concat", "nn.leaky_relu": "nn.leakyrelu", "mod": "mod",
-    "collapse_sum": "collapse_sum_to", "broadcast_to": "broadcast_to",
+    "transpose": "permute_dims", "cast": "astype", "concatenate": "concat", "nn.leaky_relu": "nn.leakyrelu",
+    "collapse_sum": "collapse_sum_to",
 }  # fmt: skip
 """Those that differ in name alone."""
 
-ABSENT = {"gather_nd", "layout_transform", "one_hot", "nn.conv3d", "nn.batch_matmul", "nn.dense", "matmul", "full", "full_like"}
+ABSENT = ("gather_nd", "layout_transform", "one_hot", "nn.conv3d")
 """Operators of Relax of the same name that are something else, or take their arguments in another order."""
