@@ -150,3 +150,28 @@ def test_a_packed_function_takes_buffers_as_arrays():
     array = "T.tvm_stack_make_array(A.data, T.tvm_stack_make_shape(4, 3), 0, 2, T.float32(0.0), A.elem_offset)"
     assert f'T.call_packed("testing.echo", {array}, ' in text
     assert "T.reads()\n" in text
+
+
+def test_an_element_beside_a_tensor_stays_in_the_expression():
+    """The tensor of the element was left out of what the block reads."""
+    A, B = te.placeholder((4,), "float32", "A"), te.placeholder((2,), "float32", "B")
+    assert "T_add[v_ax0] = A[v_ax0] + B[0]" in te.create_prim_func([A, B, topi.add(A, B[0])]).script()
+
+
+def test_a_choice_of_an_index_is_as_wide_as_the_index():
+    A, L = te.placeholder((4, 6), "float32", "A"), te.placeholder((4,), "int32", "L")
+    text = te.create_prim_func([A, L, topi.reverse_sequence(A, L, 1, 0)]).script()
+    assert "A[v_ax0, T.if_then_else(" in text
+
+
+def test_a_picture_is_enlarged_with_the_cubic_parameter_of_topi():
+    """It was -0.5, the default of another operator; that of `topi.image.resize2d` is -0.75."""
+    X = te.placeholder((1, 1, 4, 4), "float32", "X")
+    text = te.create_prim_func([X, topi.image.resize2d(X, [0.0] * 4, (8, 8), method="cubic")]).script()
+    assert "T.float32(-0.75)" in text
+
+
+def test_arguments_by_the_names_of_topi():
+    A = te.placeholder((4, 6), "float32", "A")
+    assert [int(extent) for extent in topi.reshape(A, newshape=(24,)).shape] == [24]
+    assert topi.clip(A, a_min=0.0, a_max=6.0).dtype == "float32"

@@ -2,6 +2,7 @@
 
 from .._values import Array, DataType, Map
 from ..ir.expr import Call, Expr, Range, Var
+from ..ir.type import PrimType
 from .buffer import Buffer
 from .expr import BufferData, BufferLoad, BufferRef, Cast, IntImm, IterVar, PrimCall
 from . import op
@@ -306,6 +307,8 @@ def with_index_dtype(func, dtype, values=False):
                 return SBlockRealize(places, self(node.predicate), self(node.block))
             if values and isinstance(node, Cast) and node.dtype == "int64":
                 return cast(self(node.value), dtype)
+            if self.inside and isinstance(node, PrimCall) and is_index(node):
+                return copy(super().visit(node), _ty=PrimType(dtype))
             if isinstance(node, Bind):
                 return copy(node, var=self(node.var), value=self(node.value))
             if len(fields_of(node)) == 2 and hasattr(type(node), "_index"):

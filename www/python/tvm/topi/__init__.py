@@ -3,7 +3,7 @@
 import sys
 import types
 
-from ._signatures import ABSENT, ADAPTED, RENAMED
+from ._signatures import ABSENT, ADAPTED, KEYWORDS, RENAMED
 
 
 class _Operator:
@@ -17,7 +17,9 @@ class _Operator:
     def in_relax(self, args, kwargs):
         """The name of the operator of Relax and its arguments."""
         adapt = ADAPTED.get(self._name)
-        return (self._target, args, kwargs) if adapt is None else adapt(*args, **kwargs)
+        if adapt is not None:
+            return adapt(*args, **kwargs)
+        return self._target, args, {KEYWORDS.get(name, name): value for name, value in kwargs.items()}
 
     def __call__(self, *args, **kwargs):
         from ._lowered import compute, tensors_of

@@ -3,10 +3,12 @@ does, and the blocks of the program are read back as the operations that they we
 
 from .._values import DataType
 from ..ir.base import structural_equal
-from ..ir.expr import Range, Var
+from ..ir.expr import Expr, Range, Var, is_prim_expr
+from .. import te
 from ..te.tensor import ComputeOp, Tensor
 from ..tirx import stmt as _stmt
 from ..tirx.expr import BufferLoad, Cast, CommReducer, IntImm, IterVar, Reduce, Select
+from ..tirx.op import div, max_, min_
 from ..tirx.functor import map_buffers, parts, post_order_visit, rebuild, substitute, with_index_dtype
 
 
@@ -54,6 +56,8 @@ def compute(name, args, kwargs):
     from ..relax.type import TensorType
     from ..tirx.op import cast
 
+    if any(_is_element(value) for value in args):
+        return _beside_scalar(name, args)
     inner, outer, narrow = {}, {}, []
     tensors = [*tensors_of(args), *tensors_of(kwargs)]
     shared = _common([*(tensor.dtype for tensor in tensors), *_scalars(args)]) if name in _BINARY else None
@@ -99,6 +103,32 @@ _BINARY = set(
     "add subtract multiply divide floor_divide floor_mod mod power maximum minimum equal not_equal less less_equal greater "
     "greater_equal bitwise_and bitwise_or bitwise_xor left_shift right_shift logical_and logical_or logical_xor".split()
 )
+
+
+_OF_SCALARS = {
+    "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b, "divide": lambda a, b: div(a, b),
+    "maximum": lambda a, b: max_(a, b), "minimum": lambda a, b: min_(a, b),
+}  # fmt: skip
+
+
+def _is_element(value):
+    """True for a scalar expression: a constant, a variable, an element of a tensor."""
+    return hasattr(value, "asobject") or not isinstance(value, Tensor) and isinstance(value, Expr) and is_prim_expr(value)
+
+
+def _beside_scalar(name, args):
+    """An operator of a tensor and a scalar expression, which stands in the expression as it is."""
+    operator = _OF_SCALARS.get(name)
+    if operator is None or len(args) != 2 or len(tensors_of(args)) != 1:
+        raise NotImplementedError(f"topi.{name} of a scalar expression is not here; those that are: {', '.join(_OF_SCALARS)}")
+    left, right = (value.asobject() if hasattr(value, "asobject") else value for value in args)
+    tensor = left if isinstance(left, Tensor) else right
+    names = [f"ax{at}" for at in range(len(tensor.shape))]
+
+    def element(*at):
+        return operator(*(value(*at) if value is tensor else value for value in (left, right)))
+
+    return te.compute(tensor.shape, element, name=f"T_{name}", varargs_names=names)
 
 
 def _scalars(values):
@@ -196,7 +226,7 @@ class _Reader:
         for store, value in zip(stores, values):
             sides = [] if isinstance(value, Select) else parts(value)
             left = sides[0] if len(sides) == 2 else None
-            if len(stores) == 1 and isinstance(left, BufferLoad) and left.buffer is store.buffer:
+            if isinstance(left, BufferLoad) and left.buffer is store.buffer:
                 sources.append(sides[1])
             elif len(stores) > 1 and isinstance(value, Select):
                 sources.append(value.false_value)

@@ -193,6 +193,9 @@ ADAPTED = {
 }  # fmt: skip
 """By the name in `topi`."""
 
+KEYWORDS = {"lhs": "x1", "rhs": "x2", "newshape": "shape", "a_min": "min", "a_max": "max", "a_tuple": "tensors", "reps": "repeats"}
+"""Names of arguments that Relax calls otherwise, wherever they stand."""
+
 RENAMED = {
     "transpose": "permute_dims", "cast": "astype", "concatenate": "concat", "nn.leaky_relu": "nn.leakyrelu",
     "collapse_sum": "collapse_sum_to",
