@@ -4,6 +4,7 @@ import json
 
 import pytest
 import tvm
+from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 
@@ -39,6 +40,8 @@ def test_metadata_before_a_program_gives_its_constants():
 
 
 def test_a_module_of_an_older_tvm_is_a_program_of_relay():
+    # An operator of Relax that was used before has another name.
+    assert relax.op.exp(relax.Var("x", relax.TensorType((2,), "float32"))).op.name == "relax.exp"
     nodes = [
         {"type_key": ""},
         {"type_key": "IRModule", "attrs": {"functions": "2", "type_definitions": "0"}},
@@ -57,6 +60,7 @@ def test_a_module_of_an_older_tvm_is_a_program_of_relay():
     text = json.dumps({"root": 1, "nodes": nodes, "b64ndarrays": [], "attrs": {"tvm_version": "0.19.0"}})
     module = tvm.ir.load_json(text)
     assert module["main"].body.op.name == "exp"
+    assert relax.op.exp(relax.Var("x", relax.TensorType((2,), "float32"))).op.name == "relax.exp"
 
 
 def test_what_is_saved_comes_back():

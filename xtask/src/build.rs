@@ -1,13 +1,13 @@
 //! `cargo xtask build`: the static site.
 
-use crate::engine::{Goal, engine};
+use crate::engine::{AT_WORK, Goal, engine};
 use crate::setup;
 use crate::sh::{Result, npm, root, sh};
 
 /// Builds the site into `dist/` and prints its size.
 pub fn build() -> Result {
     setup::npm_packages()?;
-    engine(Goal::Release)?;
+    engine(Goal::Release, AT_WORK)?;
     site()?;
     println!("\nthe site is in dist/: serve that folder from anywhere, under any path");
     Ok(())

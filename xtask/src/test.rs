@@ -47,7 +47,7 @@ const STAGES: &[Stage] = &[
     Stage::new("conformance", "no pass agrees with TVM less than before", agrees),
     Stage::new("wasm-node", "the boundary of the engine, in Node", wasm_node).beside("deep"),
     Stage::new("wasm-browser", "the same in a worker of a browser", wasm_browser),
-    Stage::new("engine", "the optimised engine in www/pkg", wasm_engine).beside("native"),
+    Stage::new("engine", "the optimised engine in www/pkg", wasm_engine).beside("clippy"),
     Stage::new("types", "tsc finds no type errors in the page", types),
     Stage::new("lint", "biome finds nothing in the page", lint),
     Stage::new("unit", "unit tests of the page", unit),
@@ -226,12 +226,13 @@ fn without_browser(why: String) -> Result<Done> {
 
 fn wasm_engine() -> Result<Done> {
     setup::npm_packages()?;
-    engine(Goal::Release)?;
+    engine(Goal::Release, CHECKED)?;
     Ok(Passed)
 }
 
-/// Starts a stage as a process of its own. What it says goes to a file.
+/// Starts a stage as a process of its own. What it says goes to a file. What both may install is there before.
 fn start_beside(name: &str) -> Option<Child> {
+    setup::wasm_target().and_then(|()| setup::npm_packages()).ok()?;
     let log = std::fs::File::create(log_of(name)).ok()?;
     let program = std::env::current_exe().ok()?;
     sh(program).args(["test", name]).spawn_into(log).ok()

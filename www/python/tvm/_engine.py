@@ -88,6 +88,8 @@ def set_host(function):
 
 
 _relax = None
+# Functions that forget what is named after a dialect.
+when_dialect_changes = []
 
 
 def dialect(relax):
@@ -96,6 +98,8 @@ def dialect(relax):
     if _relax != relax:
         _js.user_dialect(relax)
         _relax = relax
+        for forget in when_dialect_changes:
+            forget()
 
 
 def is_relax():

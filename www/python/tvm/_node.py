@@ -104,6 +104,11 @@ def know(space, number, obj):
     obj.__dict__["_" + LETTERS[space]] = number
 
 
+def forget(space, number):
+    """Makes the object of a thing anew when it is asked for."""
+    _objects[space].pop(number, None)
+
+
 def lazy(cls, space, number, load):
     """An object that reads itself when it is looked into."""
     obj = cls.__new__(cls)

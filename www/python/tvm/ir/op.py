@@ -1,7 +1,8 @@
 """Operators."""
 
 from .. import _engine
-from .._node import EXPR, name_of
+from .._node import EXPR, forget, name_of
+from .._catalogue import relay_operators
 from .._values import Array
 from .expr import Expr, expr_makers, _head
 
@@ -108,8 +109,6 @@ def _facts(name):
     from ..error import InternalError
 
     was = _engine.is_relax()
-    from .._catalogue import relay_operators
-
     _engine.dialect(name not in relay_operators())
     try:
         return _engine.call("user_op", name)
@@ -141,10 +140,22 @@ def register_op_attr(op_name, attr_key, value=None, level=10):
 
 
 def _make_op(number, words):
-    found = _named(name_of(words[2]))
+    name = name_of(words[2])
+    if name.startswith("relax.") and not _engine.is_relax():
+        name = _engine.call("table_print_node", 0, number, 0)
+    elif _engine.is_relax() and name in relay_operators():
+        name = "relax." + _engine.call("table_print_node", 0, number, 0).removeprefix("R.")
+    found = _named(name)
     found.__dict__["_e"] = number
     return found
 
 
+def _forget():
+    """An operator of both dialects is one thing of the engine, which told its name in one of them."""
+    for found in _ops.values():
+        forget(EXPR, found.__dict__.get("_e"))
+
+
+_engine.when_dialect_changes.append(_forget)
 expr_makers[2] = _make_op
 _ = EXPR

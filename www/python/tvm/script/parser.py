@@ -14,6 +14,7 @@ from ..ir.expr import Expr, GlobalVar
 from ..ir.function import BaseFunc
 from ..ir.module import IRModule
 from ..ir.type import Type
+from ._emit_te import expand
 
 BUILT_IN = {"T", "R", "I", "tir", "tirx", "relax", "ir", "tvm"}
 
@@ -294,6 +295,13 @@ def read(text, names, origin=None, infer=True):
         if "nonlocal" in text:
             text = _without_nonlocal(text, tree)
             tree = ast.parse(text)
+        if "R.function" in text:
+
+            def located(node, message):
+                return _rendered(source, message, *_range(source, node), "", origin)
+
+            source = text
+            text = expand(text, tree, names, lambda program: read(program, names), located)
         bound = _bound_names(tree)
         used = _used_names(tree)
         fold = _Fold({name: names[name] for name in used if name in names}, bound)
@@ -360,6 +368,14 @@ def read_program(source, given=None, origin=None, infer=True):
     if expr:
         return get(EXPR, expr - 1)
     return IRModule._of_words(module)
+
+
+def _range(text, node):
+    """Where the first line of a node begins and ends, in bytes."""
+    lines = text.splitlines(keepends=True)
+    start = sum(len(line.encode()) for line in lines[: node.lineno - 1])
+    end = node.end_col_offset if node.end_lineno == node.lineno else len(lines[node.lineno - 1].rstrip().encode())
+    return start + node.col_offset, start + end
 
 
 def _rendered(text, message, start, end, notes, origin):

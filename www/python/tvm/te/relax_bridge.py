@@ -46,10 +46,11 @@ def _lowered(add, func, args, kwargs):
 
 
 class _Operands:
-    """Placeholders for tensors of Relax, over variables of their own."""
+    """What the function is given for its arguments, over variables of the tensor program."""
 
     def __init__(self):
-        self.tensors, self.placeholders = [], []
+        self.given, self.params = [], []
+        self.tensors, self.scalars = [], []
         self.inner, self.outer = {}, {}
 
     def scalar(self, value):
@@ -65,45 +66,57 @@ class _Operands:
         post_order_visit(value, learn)
         return substitute(value, self.inner)
 
+    def _operand(self, value, made):
+        self.given.append(value)
+        self.params.append(made)
+        return made
+
     def __call__(self, value):
         """What the function is given for a value."""
-        from ..ir.expr import Expr, is_prim_expr
+        from ..ir.expr import Expr, Var, is_prim_expr
         from ..ir.type import TensorType
         from ..relax.expr import ShapeExpr
         from . import placeholder
 
-        if isinstance(value, (list, tuple)):
-            return type(value)(self(item) for item in value) if isinstance(value, list) else tuple(self(item) for item in value)
+        if isinstance(value, list):
+            return [self(item) for item in value]
+        if isinstance(value, tuple):
+            return tuple(self(item) for item in value)
         if isinstance(value, dict):
             return {key: self(item) for key, item in value.items()}
         if isinstance(value, ShapeExpr):
-            return [self.scalar(item) for item in value.values]
+            return [self(item) for item in value.values]
         if isinstance(value, Expr) and is_prim_expr(value):
-            return self.scalar(value)
+            if isinstance(value, Var) and value.dtype != "int64":
+                return self._operand(value, Var(value.name, value.dtype))
+            self.scalars.append(self.scalar(value))
+            return self.scalars[-1]
         if isinstance(value, Expr) and isinstance(value.ty, TensorType):
             if not isinstance(value.ty.shape, ShapeExpr):
                 raise ValueError("emit_te does not support tensors whose shape is not known")
-            for known, made in zip(self.tensors, self.placeholders):
-                if known is value:
-                    return made
-            at = len(self.tensors)
+            at = len(self.params)
             shape = [self.scalar(extent) for extent in value.ty.shape.values]
             letter = string.ascii_uppercase[at] if at < 26 else f"tensor_input_{at}"
-            made = placeholder(shape, value.ty.dtype, getattr(value, "name", letter))
-            self.tensors.append(value)
-            self.placeholders.append(made)
-            return made
+            self.tensors.append(self._operand(value, placeholder(shape, value.ty.dtype, getattr(value, "name", letter))))
+            return self.tensors[-1]
         if isinstance(value, Expr) and hasattr(value, "fields"):
             return [self(item) for item in value.fields]
         return value
 
+    def unbound(self, outputs):
+        """Variables that the program uses and no extent of a buffer tells."""
+        from ..ir.expr import Expr, Var
+        from ..tirx.analysis import undefined_vars
 
-def _expressed(add, func, args, kwargs):
-    from ..ir.expr import Var
+        extents = [extent for tensor in (*self.tensors, *outputs) for extent in tensor.shape]
+        bound = {extent for extent in extents if isinstance(extent, Var)}
+        used = [var for value in (*extents, *self.scalars) if isinstance(value, Expr) for var in undefined_vars(value)]
+        return [var for var in dict.fromkeys(used) if var not in bound]
+
+
+def gen_call_tir_inputs(func, args, kwargs):
+    """The tensor program of a function over tensor expressions, the arguments of its call, and the types of its results."""
     from ..ir.type import TensorType
-    from ..relax import op
-    from ..relax.expr import ShapeExpr
-    from ..tirx.analysis import undefined_vars
     from ..tirx.functor import substitute
     from . import Tensor, create_prim_func
 
@@ -112,15 +125,15 @@ def _expressed(add, func, args, kwargs):
     outputs = [result] if isinstance(result, Tensor) else list(result)
     if not all(isinstance(item, Tensor) for item in outputs):
         raise TypeError("only support te.tensor or tuple/list/Array of te.tensor as function output")
-    program = create_prim_func([*operands.placeholders, *outputs], "int64")
-    known = {extent.name for item in operands.placeholders for extent in item.shape if isinstance(extent, Var)}
-    free = [var for var in undefined_vars(program.body, program.params) if isinstance(var, Var) and var.name not in known]
-    made = {var.name: outer for var, outer in operands.outer.items()}
-    scalars = [made[var.name] for var in free if var.name in made]
-    if scalars:
-        program = program._copy(_params=[*program.params, *[var for var in free if var.name in made]])
-    program = program.without_attr("global_symbol")
+    unbound = operands.unbound(outputs)
+    program = create_prim_func([*operands.params, *unbound, *outputs], "int64").without_attr("global_symbol")
+    given = [*operands.given, *(operands.outer.get(var, var) for var in unbound)]
+    return program, given, [TensorType([substitute(extent, operands.outer) for extent in item.shape], item.dtype) for item in outputs]
+
+
+def _expressed(add, func, args, kwargs):
+    from ..relax import op
+
+    program, given, types = gen_call_tir_inputs(func, args, kwargs)
     var = add(program, getattr(func, "__name__", "te_func"))
-    types = [TensorType([substitute(extent, operands.outer) for extent in item.shape], item.dtype) for item in outputs]
-    extra = {"tir_vars": ShapeExpr(scalars)} if scalars else {}
-    return op.call_tir(var, list(operands.tensors), types[0] if isinstance(result, Tensor) else types, **extra)
+    return op.call_tir(var, given, types[0] if len(types) == 1 else types)

@@ -1,13 +1,18 @@
 """Operators of `topi` that no operator of Relax is lowered to, as tensor expressions (`include/tvm/topi`, `python/tvm/topi/nn`)."""
 
 from .. import te
+from ..ir.expr import Range
 from ..tirx.op import const
 
 _AXES = [f"ax{at}" for at in range(32)]
 
 
 def _elementwise(shape, value, name):
-    return te.compute(shape, lambda *at: value(*at), name=name, varargs_names=_AXES[: len(shape)])
+    made = te.compute(shape, lambda *at: value(*at), name=name, varargs_names=_AXES[: len(shape)])
+    for axis in made.op.axis:
+        # As the axes of C++ have it; those of `te.compute` begin at a zero of 32 bits.
+        axis.dom = Range.from_min_extent(const(0, axis.dom.extent.dtype), axis.dom.extent)
+    return made
 
 
 def full(shape, dtype, fill_value):
@@ -35,6 +40,18 @@ def expand_dims(a, axis, num_newaxis=1):
     first = axis if axis >= 0 else rank + axis + 1
     shape = [*a.shape[:first], *[1] * num_newaxis, *a.shape[first:]]
     return _elementwise(shape, lambda *at: a(*at[:first], *at[first + num_newaxis :]), "T_expand_dims")
+
+
+def squeeze(a, axis=None):
+    """The tensor without axes of one element: those named, or all whose extent is known to be 1."""
+    rank = len(a.shape)
+    if axis is None:
+        cut = {at for at, extent in enumerate(a.shape) if _is_one(extent)}
+    else:
+        cut = {int(at) % rank for at in (axis if isinstance(axis, (list, tuple)) else [axis])}
+    kept = [at for at in range(rank) if at not in cut]
+    places = {place: at for at, place in enumerate(kept)}
+    return _elementwise([a.shape[at] for at in kept], lambda *at: a(*(at[places[i]] if i in places else 0 for i in range(rank))), "T_squeeze")
 
 
 def matmul(a, b, transp_a=False, transp_b=False):
@@ -117,6 +134,6 @@ def nn_batch_matmul(tensor_a, tensor_b, oshape=None, out_dtype=None, transpose_a
 
 COMPUTED = {
     "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul,
-    "nn.matmul": nn_matmul, "nn.dense": nn_dense, "nn.batch_matmul": nn_batch_matmul,
+    "nn.matmul": nn_matmul, "nn.dense": nn_dense, "nn.batch_matmul": nn_batch_matmul, "squeeze": squeeze,
 }  # fmt: skip
 """By the name in `topi`."""

@@ -9,6 +9,7 @@ from ..te.tensor import ComputeOp, Tensor
 from ..tirx import stmt as _stmt
 from ..tirx.expr import BufferLoad, Cast, CommReducer, IntImm, IterVar, Reduce, Select
 from ..tirx.op import div, max_, min_
+from ..tirx.analysis import undefined_vars
 from ..tirx.functor import map_buffers, parts, post_order_visit, rebuild, substitute, with_index_dtype
 
 
@@ -77,7 +78,7 @@ def compute(name, args, kwargs):
             return RelaxVar(value.op.name, TensorType([extent(item) for item in value.shape], shared or value.dtype))
         if isinstance(value, (list, tuple)):
             return [operand(item) for item in value]
-        return value
+        return extent(value) if isinstance(value, Expr) and is_prim_expr(value) and undefined_vars(value) else value
 
     def scalar(value):
         return const(value, shared or tensors[0].dtype) if _scalars([value]) else value
@@ -92,8 +93,8 @@ def compute(name, args, kwargs):
         dtypes = [*(tensor.dtype for tensor in tensors), *(value for value in [*args, *kwargs.values()] if isinstance(value, str))]
         program = with_index_dtype(program, "int32", values="int64" not in dtypes)
     known = {}
-    for buffer in program.params[: len(tensors)]:
-        for item in buffer.shape:
+    for param in program.params:
+        for item in [param] if isinstance(param, Var) else param.shape:
             post_order_visit(item, lambda node: known.update({node: outer[node.name]}) if isinstance(node, Var) and node.name in outer else None)
     made = _Reader(name, tensors, program, known).outputs()
     return made if isinstance(types, TupleType) else made[0]
