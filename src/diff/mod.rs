@@ -91,7 +91,8 @@ pub fn diff(store: &Store, naming: &Naming, before: &Module, after: &Module) -> 
     if before == after {
         return Diff::default();
     }
-    let options = PrintOptions { numbering: Numbering::Stable(naming), types: true, metadata: false, header: true };
+    let options =
+        PrintOptions { numbering: Numbering::Stable(naming), types: true, metadata: false, header: true, verbose: false };
     let left = print::module_lines(store, before, &options);
     let right = print::module_lines(store, after, &options);
     let mut diff = Diff { rows: rows(store, &left, &right), ..Diff::default() };
@@ -207,17 +208,20 @@ fn by_text(left: &Printed, right: &Printed, kept: &[(u32, u32)], variables: &Var
     }
 }
 
+/// What two lines have in common that stand for each other: their role and the head of their text.
+fn role_and_head(text: &Printed, line: u32) -> (LineRole, &str) {
+    (role_class(text.lines[line as usize].role), words::head(text.line(line as usize)))
+}
+
 /// Matches removed lines with similar lines that were added in their place.
 fn alike(left: &Printed, right: &Printed, removed: &[u32], added: &[u32], pairing: &mut Pairing) {
     /// The distance within which a match is searched; it keeps the cost linear.
     const WINDOW: usize = 32;
+    let heads: Vec<_> = removed.iter().map(|l| role_and_head(left, *l)).collect();
     let mut from = 0;
     for &r in added {
-        let role = role_class(right.lines[r as usize].role);
-        let text = right.line(r as usize);
-        let found = removed[from..].iter().take(WINDOW).position(|&l| {
-            role_class(left.lines[l as usize].role) == role && words::head(left.line(l as usize)) == words::head(text)
-        });
+        let wanted = role_and_head(right, r);
+        let found = heads[from..].iter().take(WINDOW).position(|head| *head == wanted);
         if let Some(offset) = found {
             pairing.pair(removed[from + offset], r);
             from += offset + 1;

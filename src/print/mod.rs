@@ -46,12 +46,14 @@ pub struct PrintOptions<'n> {
     pub metadata: bool,
     /// The line `#[version = "0.0.5"]`.
     pub header: bool,
+    /// Declarations of what an expression of Relax outside of functions uses; statements have them in any case.
+    pub verbose: bool,
 }
 
 impl Default for PrintOptions<'_> {
     /// TVM's `astext()`.
     fn default() -> Self {
-        PrintOptions { numbering: Numbering::Exact, types: true, metadata: true, header: true }
+        PrintOptions { numbering: Numbering::Exact, types: true, metadata: true, header: true, verbose: false }
     }
 }
 
@@ -158,6 +160,11 @@ pub fn relax_expr(store: &Store, root: ExprId, options: &PrintOptions) -> String
 /// Prints a type as in Relax.
 pub fn relax_ty(store: &Store, ty: TypeId) -> String {
     relax::ty(store, ty)
+}
+
+/// Prints a type as in Relax, behind declarations of its symbolic variables.
+pub fn declared_relax_ty(store: &Store, ty: TypeId) -> String {
+    relax::declared_ty(store, ty)
 }
 
 /// Prints a type.

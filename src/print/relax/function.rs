@@ -16,6 +16,8 @@ enum End {
     Return,
     /// `name: type = value`
     Assign(Rc<str>),
+    /// `value`, outside of functions.
+    Value,
 }
 
 /// The remaining steps of printing.
@@ -38,6 +40,7 @@ struct Outer {
     body: Place,
     prelude: Vec<String>,
     alias: bool,
+    alone: bool,
     function_scope: usize,
 }
 
@@ -78,6 +81,24 @@ impl Script<'_> {
     pub(in super::super) fn function(&mut self, id: ExprId, name: &str, alone: bool) {
         let mut steps = Vec::new();
         self.open_function(id, name, alone, true, &mut steps);
+        self.all(steps);
+    }
+
+    /// Prints an expression that is in no function. What it uses is declared before statements, and before a value on demand.
+    pub(super) fn outside(&mut self, id: ExprId, verbose: bool) {
+        self.alone = true;
+        if matches!(self.store.expr(id), Expr::Seq { .. } | Expr::If { .. }) {
+            return self.all(vec![Step::Seq { id, block: 0, binding: 0, outputs: Vec::new(), end: End::Value }]);
+        }
+        let mut text = String::new();
+        self.expr(id, &mut text);
+        if !verbose {
+            self.pending.clear();
+        }
+        self.text_line(LineRole::Result, Some(id), &text);
+    }
+
+    fn all(&mut self, mut steps: Vec<Step>) {
         while let Some(step) = steps.pop() {
             match step {
                 Step::Seq { id, block, binding, outputs, end } => self.seq(id, block, binding, outputs, end, &mut steps),
@@ -111,6 +132,7 @@ impl Script<'_> {
         let function_scope = self.open_scope();
         let outer_scope = std::mem::replace(&mut self.function_scope, function_scope);
         let alias = std::mem::take(&mut self.alias);
+        let alone = std::mem::take(&mut self.alone);
         let prelude = std::mem::take(&mut self.prelude);
         let declaring = self.declaring.replace(Vec::new());
         let mut text = format!("def {name}(");
@@ -163,7 +185,7 @@ impl Script<'_> {
                 self.text_line(LineRole::Definition, Some(id), &text);
             }
         }
-        let outer = Outer { head, body: self.place(), prelude, alias, function_scope: outer_scope };
+        let outer = Outer { head, body: self.place(), prelude, alias, alone, function_scope: outer_scope };
         steps.push(Step::CloseFunction(Box::new(outer)));
         self.open_scope();
         steps.push(Step::Seq { id: body, block: 0, binding: 0, outputs: Vec::new(), end: End::Return });
@@ -175,6 +197,7 @@ impl Script<'_> {
         let prelude = std::mem::replace(&mut self.prelude, outer.prelude);
         self.insert_lines(outer.body, LineRole::Definition, &prelude);
         self.alias = outer.alias;
+        self.alone = outer.alone;
         self.function_scope = outer.function_scope;
         self.indent -= 4;
         if let Some(head) = outer.head {
@@ -203,6 +226,13 @@ impl Script<'_> {
                     self.value(body, &mut text);
                     self.text_line(LineRole::Result, Some(body), &format!("{target} = {text}"));
                 }
+                End::Value => match store.expr(body) {
+                    Expr::If { cond, then, other } => self.branches(body, [cond, then, other], end, steps),
+                    _ => {
+                        self.expr(body, &mut text);
+                        self.text_line(LineRole::Result, Some(body), &text);
+                    }
+                },
             }
             return;
         }
@@ -218,11 +248,14 @@ impl Script<'_> {
             for var in void {
                 self.var(var, &mut String::new());
             }
+            let place = self.place();
             self.relax_line("with R.dataflow():", id);
             self.indent += 4;
+            self.flow = self.alone.then_some(place);
         }
         if binding as usize >= bindings.len() {
             if dataflow {
+                self.flow = None;
                 self.relax_line(&format!("R.output({})", outputs.join(", ")), id);
                 self.indent -= 4;
             }
@@ -264,12 +297,7 @@ impl Script<'_> {
                 let annotation = self.annotation(ty);
                 let name = self.define_var(var);
                 let end = End::Assign(format!("{name}{annotation}").into());
-                self.expr(cond, &mut text);
-                self.text_line(LineRole::Binding, Some(value), &format!("if {text}:"));
-                self.indent += 4;
-                self.open_scope();
-                steps.push(Step::Else { other, end: end.clone() });
-                steps.push(Step::Seq { id: then, block: 0, binding: 0, outputs: Vec::new(), end });
+                self.branches(value, [cond, then, other], end, steps);
                 name
             }
             Expr::Function(_) => {
@@ -289,6 +317,17 @@ impl Script<'_> {
                 name
             }
         }
+    }
+
+    /// Prints the head of a conditional, whose branches come next.
+    fn branches(&mut self, id: ExprId, [cond, then, other]: [ExprId; 3], end: End, steps: &mut Vec<Step>) {
+        let mut text = String::new();
+        self.expr(cond, &mut text);
+        self.text_line(LineRole::Binding, Some(id), &format!("if {text}:"));
+        self.indent += 4;
+        self.open_scope();
+        steps.push(Step::Else { other, end: end.clone() });
+        steps.push(Step::Seq { id: then, block: 0, binding: 0, outputs: Vec::new(), end });
     }
 
     /// Returns `: type`.

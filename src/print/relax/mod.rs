@@ -74,11 +74,19 @@ pub(super) fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> Print
         };
         script.prim_func(root, name, true);
     } else {
-        let mut text = String::new();
-        script.expr(root, &mut text);
-        script.text_line(LineRole::Result, Some(root), &text);
+        script.outside(root, options.verbose);
     }
     script.finish(options.metadata)
+}
+
+/// Prints a type behind declarations of its symbolic variables.
+pub(super) fn declared_ty(store: &Store, ty: TypeId) -> String {
+    let mut script = Script::new(store, None);
+    script.alone = true;
+    let mut text = String::new();
+    script.ty(ty, &mut text);
+    script.text_line(LineRole::Result, None, &text);
+    script.finish(false).text
 }
 
 /// Prints a type.

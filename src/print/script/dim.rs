@@ -146,9 +146,15 @@ impl Script<'_> {
             out.push_str(name);
             return;
         }
-        let name = self.define_symbol(symbol, self.function_scope);
+        let scope = if self.alone && self.declaring.is_none() { self.scope() } else { self.function_scope };
+        let name = self.define_symbol(symbol, scope);
         match &mut self.declaring {
             Some(declared) => declared.push(symbol),
+            None if self.alone => {
+                self.usage.tir = true;
+                let dtype = self.store.symbol(symbol).dtype;
+                self.pending.push(format!("{name} = T.{dtype}()"));
+            }
             None => {
                 self.usage.tir = true;
                 let dtype = self.store.symbol(symbol).dtype;

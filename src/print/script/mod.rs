@@ -67,6 +67,10 @@ pub(super) struct Script<'a> {
     pub(super) tir_ints: bool,
     /// Declarations of free variables that must come before the current statement.
     pub(super) pending: Vec<String>,
+    /// The place before the open dataflow block, for declarations of what it uses.
+    pub(super) flow: Option<Place>,
+    /// True outside of functions, where symbolic variables are declared like free ones.
+    pub(super) alone: bool,
 }
 
 impl Place {
@@ -100,6 +104,8 @@ impl<'a> Script<'a> {
             alias: false,
             tir_ints: false,
             pending: Vec::new(),
+            flow: None,
+            alone: false,
         }
     }
 
@@ -116,9 +122,21 @@ impl<'a> Script<'a> {
 
     /// Writes a line.
     pub(super) fn text_line(&mut self, role: LineRole, node: Option<ExprId>, text: &str) {
-        for declaration in std::mem::take(&mut self.pending) {
-            self.line(LineRole::FreeVar, node);
-            self.out.push_str(&declaration);
+        let pending = std::mem::take(&mut self.pending);
+        match self.flow {
+            Some(place) if !pending.is_empty() => {
+                let (before, indent) = (self.place(), self.indent);
+                self.indent -= 4;
+                self.insert_lines(place, LineRole::FreeVar, &pending);
+                self.indent = indent;
+                self.flow = Some(place.shifted(before, self.place()));
+            }
+            _ => {
+                for declaration in pending {
+                    self.line(LineRole::FreeVar, node);
+                    self.out.push_str(&declaration);
+                }
+            }
         }
         self.line(role, node);
         self.out.push_str(text);
@@ -265,6 +283,11 @@ impl<'a> Script<'a> {
     /// Opens a scope and returns its index.
     pub(super) fn open_scope(&mut self) -> usize {
         self.names.open()
+    }
+
+    /// The innermost scope.
+    pub(super) fn scope(&self) -> usize {
+        self.names.innermost()
     }
 
     /// Closes the innermost scope, whose names are free again.

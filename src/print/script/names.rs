@@ -39,6 +39,11 @@ impl Names {
         self.scopes.len() - 1
     }
 
+    /// The innermost scope.
+    pub(super) fn innermost(&self) -> usize {
+        self.scopes.len() - 1
+    }
+
     pub(super) fn close(&mut self) -> Vec<Entry> {
         let Some(scope) = self.scopes.pop() else { return Vec::new() };
         if !scope.names.is_empty() {
@@ -52,7 +57,7 @@ impl Names {
 
     /// Returns a free name like `hint`, in use until the innermost scope is closed.
     pub(super) fn define(&mut self, hint: &str) -> String {
-        self.define_in(hint, self.scopes.len() - 1)
+        self.define_in(hint, self.innermost())
     }
 
     pub(super) fn define_in(&mut self, hint: &str, scope: usize) -> String {
@@ -74,7 +79,7 @@ impl Names {
     }
 
     pub(super) fn on_close(&mut self, entry: Entry) {
-        self.on_close_of(entry, self.scopes.len() - 1);
+        self.on_close_of(entry, self.innermost());
     }
 
     pub(super) fn on_close_of(&mut self, entry: Entry, scope: usize) {

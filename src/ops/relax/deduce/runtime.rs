@@ -1,7 +1,8 @@
 //! Calls of external code, memory, closures (TVM: src/relax/op/op.cc, memory).
 
 use super::{Deduce, Tensor, int};
-use crate::ir::{AttrValue, DType, DTypeCode, Dim, Expr, Extents, PrimOp, Type, TypeId};
+use crate::ir::{AttrValue, DType, DTypeCode, Dim, Expr, Extents, PrimExpr, PrimOp, Type, TypeId, show_dim, show_type};
+use crate::tir::arith::Analyzer;
 
 /// `call_tir` and related calls: the type that they name.
 pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -61,35 +62,158 @@ fn allocated(cx: &mut Deduce<'_>, first: usize) -> Result<TypeId, String> {
     Ok(cx.shaped(shape, dtype, None))
 }
 
-/// `memory.view`: a part of a tensor's memory as another tensor; operands that are not given are the tensor's.
+/// `memory.view`: a part of a tensor's memory as another tensor; operands that are not given are the tensor's. The part has to
+/// lie within the memory, as far as that is known.
 pub fn view(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
-    let ty = cx.ty(1);
-    let shape = match cx.store.type_of_id(ty) {
-        Type::Shape(_) => Some(cx.shape_arg(1)?),
-        _ => None,
+    let op = cx.op;
+    let ty = cx.ty(0);
+    let Some(data) = cx.tensor_of(ty) else {
+        return Err(format!("Operator {op} expects first argument to be a tensor, but received {}", show_type(cx.store, ty)));
     };
-    let dtype = match cx.args.get(2).map(|arg| cx.store.expr(*arg)) {
-        Some(Expr::DataType(dtype)) => Some(dtype),
-        _ => None,
+    let shape = view_shape(cx)?;
+    let dtype = view_dtype(cx)?;
+    let offset = view_offset(cx)?;
+    let element = match dtype {
+        Some(dtype) => dtype,
+        None => data.dtype(),
     };
-    match shape {
-        Some(shape) => Ok(cx.shaped(shape, dtype.or(data.dtype()), data.vdevice())),
-        None if dtype.is_none_or(|dtype| Some(dtype) == data.dtype()) => Ok(cx.ty(0)),
-        None => {
-            // The last axis holds as many bytes of the new element type.
-            let (Some(old), Some(new), Some(mut shape)) = (data.dtype(), dtype, data.dims()) else {
-                return Ok(cx.vague(data.rank, dtype, data.vdevice()));
-            };
-            let Some(last) = shape.last().copied() else { return Ok(cx.out(&[], dtype, data.vdevice())) };
-            let bytes = cx.arith(PrimOp::Mul, last, int(old.bytes() as i64));
-            let count = cx.arith(PrimOp::FloorDiv, bytes, int(new.bytes().max(1) as i64));
-            if let Some(slot) = shape.last_mut() {
-                *slot = count;
+    let extents = shape.clone().unwrap_or_else(|| data.info.extents.clone());
+    let (old, new) = (count(cx, &data.info.extents), count(cx, &extents));
+    let bytes = |dtype: Option<DType>| dtype.filter(|dtype| *dtype != DType::VOID).map(|dtype| dtype.bytes() as i64);
+    let beyond = "Views into an array must not exceed the bounds of the array being viewed.";
+    match (old, new, bytes(data.dtype()), bytes(element)) {
+        (Some(old), Some(new), Some(old_size), Some(new_size)) => {
+            let (has, wants) = (cx.arith(PrimOp::Mul, old, int(old_size)), cx.arith(PrimOp::Mul, new, int(new_size)));
+            let end = cx.arith(PrimOp::Add, wants, offset.unwrap_or(int(0)));
+            if is_more(cx, end, has) {
+                let [end, has] = [end, has].map(|dim| show_dim(cx.store, dim));
+                return Err(format!("{beyond} However, the view would end at byte {end}, but the array is only {has} long."));
             }
-            Ok(cx.out(&shape, dtype, data.vdevice()))
         }
+        (_, _, Some(old_size), Some(new_size)) if shape.is_none() => {
+            if new_size > old_size {
+                return Err(format!(
+                    "Operator {op} may not produce a view that exceeds the bounds of the original array. The size per element \
+                     increases from {old_size} bytes to {new_size} bytes. Consider providing a new shape for the R.view."
+                ));
+            }
+        }
+        (Some(old), Some(new), _, _) if dtype.is_none() => {
+            if is_more(cx, new, old) {
+                let [old, new] = [old, new].map(|dim| show_dim(cx.store, dim));
+                return Err(format!("{beyond} However, {old} elements would be viewed as {new} elements."));
+            }
+        }
+        _ if shape.is_none() && !matches!(dtype, Some(Some(_))) => {
+            if let Some(offset) = offset
+                && is_more(cx, offset, int(0))
+            {
+                return Err(format!(
+                    "{beyond} However, the view is offset by {} bytes, without reducing either the number of elements in the view \
+                     or the size of each element.",
+                    show_dim(cx.store, offset)
+                ));
+            }
+        }
+        _ => {}
     }
+    Ok(match &shape {
+        Some(Extents::Known(_) | Extents::Var(_)) | None => cx.shaped(extents, element, data.vdevice()),
+        Some(_) => {
+            let rank = cx.store.rank(&extents);
+            cx.vague(rank, element, data.vdevice())
+        }
+    })
+}
+
+/// The extents that a view asks for.
+fn view_shape(cx: &mut Deduce<'_>) -> Result<Option<Extents>, String> {
+    let ty = cx.ty(1);
+    match cx.store.type_of_id(ty) {
+        Type::Tuple(fields) if fields.is_empty() => Ok(None),
+        Type::Shape(_) => cx.shape_arg(1).map(Some),
+        _ => Err(format!(
+            "Operator {} expects second argument to be a ShapeExpr, or a void-type (empty relax tuple), but received {}",
+            cx.op,
+            show_type(cx.store, ty)
+        )),
+    }
+}
+
+/// The element type that a view asks for; inside of it `None` for one that only the run knows.
+fn view_dtype(cx: &mut Deduce<'_>) -> Result<Option<Option<DType>>, String> {
+    let ty = cx.ty(2);
+    if matches!(cx.store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty()) {
+        return Ok(None);
+    }
+    let Some(arg) = cx.args.get(2) else { return Ok(None) };
+    match cx.store.expr(*arg) {
+        Expr::DataType(dtype) if dtype == DType::VOID => Err(format!(
+            "Operator {} expects the dtype argument to be a concrete tensor datatype, but received void. Use relax.null_value() if no \
+             dtype change is requested.",
+            cx.op
+        )),
+        Expr::DataType(dtype) => Ok(Some(Some(dtype))),
+        Expr::Call { .. }
+            if cx
+                .store
+                .called_op(*arg)
+                .is_some_and(|op| crate::ops::info(op).relax.as_ref().is_some_and(|row| row.name == "null_value")) =>
+        {
+            Ok(None)
+        }
+        _ if matches!(cx.store.type_of_id(ty), Type::Any) => Ok(Some(None)),
+        _ => Err(format!(
+            "Operator {} expects the dtype argument to be a relax::DataTypeImm, but received {}",
+            cx.op,
+            show_type(cx.store, ty)
+        )),
+    }
+}
+
+/// The offset of a view in bytes, as far as it is known.
+fn view_offset(cx: &mut Deduce<'_>) -> Result<Option<Dim>, String> {
+    let ty = cx.ty(3);
+    match cx.store.type_of_id(ty) {
+        Type::Tuple(fields) if fields.is_empty() => Ok(Some(int(0))),
+        Type::Prim(dtype) if *dtype == DType::I64 => {
+            let Some(arg) = cx.args.get(3) else { return Ok(Some(int(0))) };
+            match cx.store.expr(*arg) {
+                Expr::Var(var) if cx.store.var_data(var).dataflow => Ok(None),
+                _ => Ok(cx.scalar_of(*arg)),
+            }
+        }
+        Type::Prim(_) => Err(format!(
+            "Operator {} expects the relative_byte_offset to be a 64-bit integer, but received {}",
+            cx.op,
+            show_type(cx.store, ty)
+        )),
+        _ => Err(format!(
+            "Operator {} expects the relative_byte_offset argument to be a Relax PrimExpr, but received {}",
+            cx.op,
+            show_type(cx.store, ty)
+        )),
+    }
+}
+
+/// The number of elements of known extents.
+fn count(cx: &mut Deduce<'_>, extents: &Extents) -> Option<Dim> {
+    let dims = cx.known(extents)?;
+    Some(dims.iter().fold(int(1), |product, dim| cx.arith(PrimOp::Mul, product, *dim)))
+}
+
+/// True if one extent is larger than another for all values of their symbols.
+fn is_more(cx: &mut Deduce<'_>, a: Dim, b: Dim) -> bool {
+    let difference = cx.arith(PrimOp::Sub, a, b);
+    let prim = cx.store.prim_of_dim(difference);
+    let mut analyzer = Analyzer::new();
+    cx.store.for_each_prim(prim, &mut |_, node| {
+        if let PrimExpr::Var(symbol) = node {
+            analyzer.assume_natural(*symbol);
+        }
+    });
+    let simple = analyzer.simplify(cx.store, prim);
+    analyzer.can_prove_greater_equal(cx.store, simple, 1)
 }
 
 /// `to_vdevice`: the tensor on another device.

@@ -121,15 +121,21 @@ pub fn table_print(module: &[u32], flags: u32) -> Js<String> {
     })
 }
 
-/// A node as TVM's `script()` prints it, with what is declared before it. `space` is 0 for an expression or 1 for a type.
+/// A node as TVM's `script()` prints it. `space` is 0 for an expression or 1 for a type. Of `flags`, 1 asks for the header, 2 for
+/// metadata, 4 for declarations of what is free.
 #[wasm_bindgen]
 pub fn table_print_node(space: u32, id: u32, flags: u32) -> Js<String> {
     with(|lent| {
-        let options = PrintOptions { header: flags & 1 != 0, metadata: flags & 2 != 0, ..PrintOptions::default() };
+        let options =
+            PrintOptions { header: flags & 1 != 0, metadata: flags & 2 != 0, verbose: flags & 4 != 0, ..PrintOptions::default() };
         let relay = lent.dialect == Dialect::Relay;
         if space == 1 {
             let id = Words::new(&lent.store, &[id]).ty()?;
-            return Ok(if relay { print::ty(&lent.store, id) } else { print::relax_ty(&lent.store, id) });
+            return Ok(match (relay, options.verbose) {
+                (true, _) => print::ty(&lent.store, id),
+                (false, true) => print::declared_relax_ty(&lent.store, id),
+                (false, false) => print::relax_ty(&lent.store, id),
+            });
         }
         let id = Words::new(&lent.store, &[id]).expr()?;
         Ok(if relay { print::expr(&lent.store, id, &options) } else { print::relax_expr(&lent.store, id, &options) })

@@ -270,6 +270,12 @@ class Function(BaseFunc):
 
         return bind_params(self, binding_map)
 
+    def inline_functions(self, function_map):
+        """The function with calls of other functions, by variable or name, replaced by their bodies."""
+        from .utils import inline_functions
+
+        return inline_functions(self, function_map)
+
 
 class ExternFunc(BaseFunc):
     """A function that is linked in."""

@@ -46,4 +46,23 @@ def bind_params(func, binding_map):
     return BindParams("main", binding_map)(IRModule({"main": func}))["main"]
 
 
+def inline_functions(func, function_map):
+    """A function in which calls of functions, by variable or name, are replaced by their bodies."""
+    from ..ir.expr import GlobalVar
+    from ..ir.module import IRModule
+    from .transform import InlinePrivateFunctions
+
+    names = [key.name_hint if isinstance(key, GlobalVar) else str(key) for key in function_map]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"Function {twice} is given twice, as a variable and as a name")
+    own = "main"
+    while own in names:
+        own += "_"
+    inner = {name: other.without_attr("global_symbol") for name, other in zip(names, function_map.values())}
+    made = InlinePrivateFunctions()(IRModule({own: func.with_attr("global_symbol", own), **inner}))[own]
+    symbol = func.attrs.get("global_symbol") if func.attrs else None
+    return made.with_attr("global_symbol", symbol) if symbol is not None else made.without_attr("global_symbol")
+
+
 _ = Object

@@ -50,6 +50,8 @@ def _usable(value, depth=0):
 
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if hasattr(value, "_script_value"):
+        return value._script_value
     if isinstance(value, type):
         return (
             DataType(value.__name__)
@@ -84,7 +86,7 @@ def _usable(value, depth=0):
         return value
     if hasattr(value, "item") and hasattr(value, "dtype") and getattr(value, "shape", None) == ():
         return value.item()
-    return getattr(value, "_script_value", None)
+    return None
 
 
 def _used_names(tree):

@@ -83,6 +83,48 @@ def Callable(params=None, ret=None, purity=None, derive_func=None):
     return FuncType(params, ret, True if purity is None else purity)
 
 
+class _Default:
+    """The type that a name stands for when it is written without arguments."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __get__(self, instance, owner):
+        return self.make()
+
+
+class entry:  # noqa: N801
+    """Names of types as TVM's parser has them. Here a type is made at once."""
+
+    class TypeProxy:
+        """What a name of a type stands for."""
+
+    class AnyProxy(TypeProxy):
+        """`R.Any`."""
+
+        _script_value = _Default(lambda: Any())
+
+    class TensorProxy(TypeProxy):
+        """`R.Tensor`."""
+
+        _script_value = _Default(lambda: Tensor())
+
+    class CallableProxy(TypeProxy):
+        """`R.Callable`."""
+
+        _script_value = _Default(lambda: Callable())
+
+    class TupleProxy(TypeProxy):
+        """`R.Tuple`."""
+
+        _script_value = _Default(lambda: Tuple())
+
+    class ShapeProxy(TypeProxy):
+        """`R.Shape`."""
+
+        _script_value = _Default(lambda: Shape())
+
+
 def const(value, dtype=None):
     """A constant."""
     from ..relax.expr import const as make

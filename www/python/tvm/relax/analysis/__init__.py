@@ -21,7 +21,27 @@ def _walk(what, expr):
 
 def free_vars(expr):
     """Variables that an expression uses and does not bind."""
-    return _walk(Walk.FREE, expr)
+    from ..expr import Function
+
+    found = _walk(Walk.FREE, expr)
+    return found if isinstance(expr, Function) else Array([*found, *_symbols(expr)])
+
+
+def _symbols(expr):
+    """Symbolic variables among the shapes and scalars of an expression."""
+    from ...ir.expr import is_prim_expr
+    from ...tirx.analysis import undefined_vars
+    from ..expr import ShapeExpr
+
+    found = {}
+
+    def visit(node):
+        if isinstance(node, ShapeExpr) or isinstance(node, Expr) and is_prim_expr(node):
+            scalars = node.values if isinstance(node, ShapeExpr) else [node]
+            found.update((var, None) for value in scalars for var in undefined_vars(value))
+
+    post_order_visit(expr, visit)
+    return found
 
 
 def bound_vars(expr):
@@ -77,6 +97,31 @@ def _extents(words):
 def contains_impure_call(expr, own_name=None):
     """True if an expression calls something with side effects."""
     return bool(_ask(Analysis.CONTAINS_IMPURE_CALL, number(EXPR, expr), *IRModule()._words())[0])
+
+
+def computable_at_compile_time(func):
+    """Variables that depend on parameters behind `num_input` alone."""
+    from ..expr_functor import PyExprVisitor, visitor
+
+    known, found = set(), []
+
+    def mark(var):
+        known.add(var)
+        found.append(var)
+        known.update(definable_tir_vars_in_type(var.ty))
+
+    @visitor
+    class Collector(PyExprVisitor):
+        def visit_binding(self, binding):
+            if all(var in known for var in free_vars(binding.value)):
+                mark(binding.var)
+            super().visit_binding(binding)
+
+    if func.attrs and "num_input" in func.attrs:
+        for param in func.params[int(func.attrs["num_input"]) :]:
+            mark(param)
+    Collector().visit_expr(func.body)
+    return Array(found)
 
 
 def has_reshape_pattern(func):

@@ -1,3 +1,4 @@
 """Helpers of tests."""
 
 from . import runtime_builtin, transform
+from .ast_printer import ASTPrinter, dump_ast

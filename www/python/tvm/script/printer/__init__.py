@@ -8,7 +8,7 @@ from ..._node import EXPR, PRIM, TYPE, number
 
 
 _ELSEWHERE = (
-    "ir_prefix tir_prefix relax_prefix module_alias buffer_dtype int_dtype float_dtype verbose_expr indent_spaces "
+    "ir_prefix tir_prefix relax_prefix module_alias buffer_dtype int_dtype float_dtype indent_spaces "
     "print_line_numbers num_context_lines syntax_sugar show_object_address show_all_ty show_all_struct_info extra_config "
     "path_to_underline path_to_annotate obj_to_underline obj_to_annotate black_format"
 ).split()
@@ -20,25 +20,28 @@ def _check(options):
         if option in _ELSEWHERE:
             warnings.warn(f"script: {option} changes nothing here", stacklevel=4)
             continue
-        meant = difflib.get_close_matches(option, ["name", "show_meta", *_ELSEWHERE], 1)
+        meant = difflib.get_close_matches(option, ["name", "show_meta", "verbose_expr", *_ELSEWHERE], 1)
         hint = f"; did you mean {meant[0]}?" if meant else ""
         raise TypeError(f"script() got an unexpected keyword argument '{option}'{hint}")
 
 
-def script(node, *, name=None, show_meta=False, **options):
+def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     """The text of a module, function, expression or type."""
     _check(options)
     from ...ir.expr import Expr, GlobalVar
     from ...ir.module import IRModule
     from ...ir.op import Op
     from ...ir.type import Type
+    from ...relax.expr import Binding, BindingBlock
     from ...tirx.stmt import Stmt
 
     if isinstance(node, IRModule):
         words = _engine.words(node._words())
         return _engine.call("table_print", words, (0 if node._relay else 1) | (2 if show_meta else 0))
     if isinstance(node, Type):
-        return type_text(node)
+        return type_text(node, verbose_expr)
+    if isinstance(node, (Binding, BindingBlock)):
+        return _bindings(node)
     if isinstance(node, (GlobalVar, Op)):
         return str(node)
     if isinstance(node, Stmt):
@@ -48,7 +51,8 @@ def script(node, *, name=None, show_meta=False, **options):
     if isinstance(node, Expr):
         relay = bool(getattr(node, "_is_relay", False))
         _engine.dialect(not relay)
-        return _engine.call("table_print_node", 0, number(EXPR, node), (0 if relay else 1) | (2 if show_meta else 0))
+        flags = (0 if relay else 1) | (2 if show_meta else 0) | (4 if verbose_expr else 0)
+        return _engine.call("table_print_node", 0, number(EXPR, node), flags)
     structural = getattr(node, "_structural", None)
     if structural is not None:
         return f"{type(node).__name__}({', '.join(str(part) for part in structural())})"
@@ -89,10 +93,21 @@ def _scalar_text(node):
     return line[len("T.evaluate(") : -1] if line.startswith("T.evaluate(") else line
 
 
-def type_text(ty):
+def _bindings(node):
+    """A block or a binding, behind declarations of what it uses."""
+    from ...ir.expr import Tuple
+    from ...relax.expr import BindingBlock, SeqExpr
+
+    _engine.dialect(True)
+    block = node if isinstance(node, BindingBlock) else BindingBlock([node])
+    text = _engine.call("table_print_node", 0, number(EXPR, SeqExpr([block], Tuple([]))), 0)
+    return text.rpartition("\n")[0]
+
+
+def type_text(ty, verbose=False):
     """The text of a type."""
     _engine.dialect(not getattr(ty, "_is_relay", False))
-    return _engine.call("table_print_node", 1, number(TYPE, ty), 0)
+    return _engine.call("table_print_node", 1, number(TYPE, ty), 4 if verbose else 0)
 
 
 def astext(node, show_meta_data=True, annotate=None):
