@@ -57,6 +57,11 @@ class Type(Node):
         return type_text(self)
 
 
+    def _relax_script(self):
+        """The text of it."""
+        return self.script()
+
+
 class MissingType(Type):
     """The type of an expression that nobody has inferred."""
 

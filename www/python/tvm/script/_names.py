@@ -34,6 +34,13 @@ class Word:
         return f"{self._prefix}.{self._name}"
 
 
+def in_builder(dialect, name):
+    """What a name means within a builder; None outside of one, or where builders have no such name."""
+    from . import ir_builder
+
+    return vars(getattr(ir_builder, dialect)).get(name) if ir_builder.IRBuilder.is_in_scope() else None
+
+
 def function_decorator(func, depth, options):
     """Reads a decorated function; with options alone, gives the decorator."""
     from .parser import in_class, names_around, read_function

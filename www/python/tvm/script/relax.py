@@ -2,7 +2,7 @@
 
 import builtins
 
-from ._names import Word, function_decorator
+from ._names import Word, function_decorator, in_builder
 
 
 def function(func=None, *, pure=True, private=False, check_well_formed=True):
@@ -177,6 +177,9 @@ def prim_value(value):
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
+    built = in_builder("relax", name)
+    if built is not None:
+        return built
     from ..relax import op
 
     found = getattr(op, name, None)

@@ -3,7 +3,7 @@
 import inspect
 import textwrap
 
-from ._names import Word, function_decorator
+from ._names import Word, function_decorator, in_builder
 
 
 def prim_func(func=None, *, private=False, check_well_formed=True, s_tir=False, persistent=False):
@@ -94,6 +94,9 @@ def __getattr__(name):
         raise AttributeError(name)
     if name in _SCALARS:
         return _Scalar("T", name)
+    built = in_builder("tirx", name)
+    if built is not None:
+        return built
     from .. import tirx
 
     found = getattr(tirx, name, None)

@@ -1,5 +1,6 @@
 """Parameters and symbolic variables replaced by what is known of them."""
 
+from ...sym import Analyzer
 from ...error import InternalError
 from ...ir.expr import Expr, GenericConst, Var, is_prim_expr
 from ...ir.transform import BuiltInPass, PassInfo, PyModulePass, call_text
@@ -29,14 +30,18 @@ class _Substitute(PyExprMutator):
     def _scalar(self, value):
         return substitute(value, self._known)
 
+    def _extent(self, value):
+        new = self._scalar(value)
+        return value if new is value else Analyzer().simplify(new)
+
     def visit_type(self, ty):
         if isinstance(ty, TensorType) and isinstance(ty.shape, ShapeExpr):
-            shape = [self._scalar(value) for value in ty.shape.values]
+            shape = [self._extent(value) for value in ty.shape.values]
             if all(a is b for a, b in zip(shape, ty.shape.values)):
                 return ty
             return TensorType(shape, ty.dtype, ty.vdevice)
         if isinstance(ty, ShapeType) and ty.values is not None:
-            values = [self._scalar(value) for value in ty.values]
+            values = [self._extent(value) for value in ty.values]
             return ty if all(a is b for a, b in zip(values, ty.values)) else ShapeType(values)
         if isinstance(ty, TupleType):
             fields = [self.visit_type(field) for field in ty.fields]
@@ -46,7 +51,7 @@ class _Substitute(PyExprMutator):
         return ty
 
     def visit_shape_expr_(self, op):
-        values = [self._scalar(value) for value in op.values]
+        values = [self._extent(value) for value in op.values]
         return op if all(a is b for a, b in zip(values, op.values)) else ShapeExpr(values)
 
     def visit_prim_value_(self, op):
@@ -151,12 +156,12 @@ def bind_symbolic_vars_pass(binding_map, func_name=None):
                 named = [var for var in symbols.values() if (var.name_hint == key if isinstance(key, str) else var is key)]
                 if not named:
                     if func_name is not None:
-                        raise ValueError(f"Function does not use symbolic var {key}")
+                        raise InternalError(f"Function does not use symbolic var {key}")
                     continue
                 if len(named) > 1:
-                    raise ValueError(f"Function contains multiple symbolic variables with name {key}")
+                    raise InternalError(f"Function contains multiple symbolic variables with name {key}")
                 if named[0] in known:
-                    raise ValueError(f"symbolic variable {key} is bound twice")
+                    raise InternalError(f"symbolic variable {key} is bound twice")
                 known[named[0]] = value if isinstance(value, Expr) else IntImm(named[0].dtype, int(value))
             if not known:
                 continue

@@ -32,8 +32,11 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     from ...ir.module import IRModule
     from ...ir.op import Op
     from ...ir.type import Type
+    from ...ir.expr import Range
     from ...relax.expr import Binding, BindingBlock
-    from ...tirx.stmt import Stmt
+    from ...tirx.buffer import Buffer
+    from ...tirx.expr import IterVar
+    from ...tirx.stmt import BufferRegion, Stmt
 
     if isinstance(node, IRModule):
         words = _engine.words(node._words())
@@ -47,7 +50,15 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     if isinstance(node, Stmt):
         return _body_of(node)
     if isinstance(node, Expr) and _is_scalar(node):
-        return _scalar_text(node)
+        return _scalar_text(node, verbose_expr)
+    if isinstance(node, (Buffer, BufferRegion)):
+        return _buffer_text(node, verbose_expr)
+    if isinstance(node, Range):
+        return f"I.Range({node.min}, {node.min + node.extent})"
+    if isinstance(node, IterVar):
+        low, high = node.dom.min, node.dom.min + node.dom.extent
+        text = f'T.iter_var({node.var.name}, T.Range({low}, {high}), "{_ITER_TYPES[node.iter_type]}", "{node.thread_tag}")'
+        return f"{node.var.name} = T.{node.var.dtype}()\n{text}" if verbose_expr else text
     if isinstance(node, Expr):
         relay = bool(getattr(node, "_is_relay", False))
         _engine.dialect(not relay)
@@ -80,7 +91,25 @@ def _is_scalar(node):
     return isinstance(node, (PrimNode, PrimCall)) and not isinstance(node, Var)
 
 
-def _scalar_text(node):
+_ITER_TYPES = "DataPar ThreadIndex CommReduce Ordered Opaque Unrolled Vectorized Parallelized Tensorized".split()
+
+
+def _buffer_text(node, verbose):
+    """A buffer or a part of one."""
+    from ...tirx.expr import BufferLoad
+    from ...tirx.stmt import Evaluate
+
+    buffer = getattr(node, "buffer", node)
+    ends = [(item.min, item.min + item.extent) for item in getattr(node, "region", ())]
+    parts = ", ".join(str(low) if str(high) == str(low + 1) else f"{low}:{high}" for low, high in ends)
+    text = f"{buffer.name}[{parts}]" if ends else buffer.name
+    if not verbose:
+        return text
+    head = _body_of(Evaluate(BufferLoad(buffer, [0] * len(buffer.shape)))).rpartition("\n")[0]
+    return f"{head}\n{text}"
+
+
+def _scalar_text(node, verbose=False):
     """A scalar as it stands in a tensor program."""
     from ...tirx.expr import Reduce
     from ...tirx.stmt import Evaluate
@@ -89,8 +118,9 @@ def _scalar_text(node):
         parts = [f"source={list(node.source)}", f"init={list(node.init)}", f"axis={list(node.axis)}"]
         parts += [f"condition={node.condition}", f"value_index={node.value_index}"]
         return f"T.reduce({node.combiner}, {', '.join(parts)})"
-    line = _body_of(Evaluate(node)).rsplit("\n", 1)[-1]
-    return line[len("T.evaluate(") : -1] if line.startswith("T.evaluate(") else line
+    head, _, line = _body_of(Evaluate(node)).rpartition("\n")
+    line = line[len("T.evaluate(") : -1] if line.startswith("T.evaluate(") else line
+    return f"{head}\n{line}" if verbose and head else line
 
 
 def _bindings(node):

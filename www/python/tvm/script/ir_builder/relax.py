@@ -1,0 +1,201 @@
+"""`R`: programs of Relax, call by call."""
+
+from ...ir.expr import Expr, Var
+from ...relax import op as _op
+from ...relax.expr import BindingBlock, DataflowBlock, DataflowVar, Function, MatchCast, SeqExpr, VarBinding
+from ...relax.utils import convert_to_expr
+from .. import relax as _types
+from .base import Frame, IRBuilder, innermost
+from .ir import IRModuleFrame, decl_function
+
+py_print, py_str, py_tuple = print, str, tuple
+
+
+class FunctionFrame(Frame):
+    """A function that is being built."""
+
+    def __init__(self, is_pure, is_private):
+        self.pure, self.private = is_pure, is_private
+        self.name, self.params, self.attrs, self.ret_ty, self.result = None, [], {}, None, None
+        self.blocks, self.names, self.outputs = [], {}, {}
+
+    def rename(self, name, var):
+        """Names a variable that was bound."""
+        if not isinstance(var, Var) or any(var is param for param in self.params):
+            return False
+        self.names[var] = name
+        return True
+
+    def bindings(self):
+        """The bindings of the open block."""
+        if not self.blocks or self.blocks[-1][0]:
+            self.blocks.append((False, []))
+        return self.blocks[-1][1]
+
+    def bind(self, value, ty, cast=None):
+        """Binds a value to a new variable."""
+        flow = next((frame for frame in reversed(self.builder.frames) if isinstance(frame, BlockFrame)), None)
+        var = (DataflowVar if flow else Var)("lv" if flow else "gv", ty)
+        bindings = flow.found if flow else self.bindings()
+        bindings.append(VarBinding(var, value) if cast is None else MatchCast(var, value, cast))
+        return var
+
+    def close(self):
+        """Makes the function."""
+        if self.result is None:
+            raise ValueError("the function has no result: R.func_ret_value gives it one")
+        if self.name is None:
+            raise ValueError("the function has no name: R.func_name gives it one")
+        blocks = [(DataflowBlock if flow else BindingBlock)(bindings) for flow, bindings in self.blocks if bindings]
+        body = SeqExpr(blocks, convert_to_expr(self.result))
+        attrs = dict(self.attrs)
+        if not self.private:
+            attrs["global_symbol"] = self.name
+        func = _normalized(Function(self.params, body, self.ret_ty, self.pure, attrs or None))
+        if self.names or self.outputs:
+            func = _Naming(self.names, self.outputs).visit_expr(func)
+        if self.parent is None:
+            self.give(func)
+        else:
+            innermost(IRModuleFrame, "I.ir_module()").add((self.name, func))
+
+
+def _normalized(func):
+    from ...ir.module import IRModule
+    from ...relax.transform import Normalize
+
+    return Normalize()(IRModule({"main": func}))["main"]
+
+
+def _naming():
+    from ...relax.expr_functor import PyExprMutator, mutator
+
+    @mutator
+    class Naming(PyExprMutator):
+        """Gives variables their names, and outputs of dataflow blocks the kind that is visible outside."""
+
+        def __init__(self, names, outputs):
+            super().__init__()
+            self.names, self.outputs = names, outputs
+
+        def visit_var_def_(self, var):
+            if var not in self.names and var not in self.outputs:
+                return var
+            kind = Var if var in self.outputs else type(var)
+            new = kind(self.names.get(var, var.name if var not in self.outputs else "gv"), var.ty)
+            self.set_var_remap(var, new)
+            return new
+
+        visit_dataflow_var_def_ = visit_var_def_
+
+    return Naming
+
+
+def _Naming(names, outputs):  # noqa: N802
+    return _naming()(names, outputs)
+
+
+class BlockFrame(Frame):
+    """A dataflow block that is being built."""
+
+    def __init__(self):
+        self.found, self.output_vars = [], []
+
+    def opened(self):
+        """Opens the block within its function."""
+        innermost(FunctionFrame, "R.function()").blocks.append((True, self.found))
+        return self
+
+
+def function(is_pure=True, is_private=False):
+    """Opens a function."""
+    return FunctionFrame(is_pure, is_private)
+
+
+def _function():
+    return innermost(FunctionFrame, "R.function()")
+
+
+def func_name(name):
+    """Names the function."""
+    _function().name = name
+
+
+def arg(name, ty):
+    """Adds a parameter."""
+    var = Var(name, ty() if callable(ty) else ty)
+    _function().params.append(var)
+    return var
+
+
+def func_attr(attrs):
+    """Adds attributes to the function."""
+    _function().attrs.update(attrs)
+
+
+def func_ret_ty(ty):
+    """Sets the type of the result."""
+    _function().ret_ty = ty
+
+
+func_ret_struct_info = func_ret_type = func_ret_ty
+
+
+def func_ret_value(value):
+    """Sets the result."""
+    _function().result = value
+
+
+def dataflow():
+    """Opens a dataflow block."""
+    return BlockFrame()
+
+
+def output(*vars):
+    """Makes variables of the dataflow block visible outside of it."""
+    frame = innermost(BlockFrame, "R.dataflow()")
+    frame.output_vars = list(vars)
+    for var in vars:
+        _function().outputs[var] = True
+
+
+def emit(value, annotate_ty=None):
+    """Binds a value."""
+    from ...relax.block_builder import BlockBuilder
+
+    value = convert_to_expr(value)
+    made = BlockBuilder().normalize(value) if not value.ty or value.ty.is_missing() else value
+    return _function().bind(value, annotate_ty or made.ty)
+
+
+def emit_te(func, *args, **kwargs):
+    """Calls the tensor program of a function over tensor expressions."""
+    from ...te.relax_bridge import gen_call_tir_inputs
+
+    name = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "te_func")
+    program, given, types = gen_call_tir_inputs(func, args, kwargs)
+    return _op.call_tir(decl_function(name, program), given, types[0] if len(types) == 1 else types)
+
+
+def emit_match_cast(value, ty):
+    """Binds a value whose type is checked when the program runs."""
+    return _function().bind(convert_to_expr(value), ty, ty)
+
+
+def emit_var_binding(value):
+    """Adds a binding as it is."""
+    frame = _function()
+    flow = next((open_ for open_ in reversed(IRBuilder.current().frames) if isinstance(open_, BlockFrame)), None)
+    (flow.found if flow else frame.bindings()).append(value)
+    return value.var
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name in ("If", "Then", "Else", "SeqExpr"):
+        raise NotImplementedError(f"R.{name} of the builder is not here; R.function in a text has conditionals")
+    return getattr(_types, name)
+
+
+_ = Expr

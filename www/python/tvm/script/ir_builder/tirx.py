@@ -1,0 +1,398 @@
+"""`T`: tensor programs, call by call."""
+
+from ...ir.expr import Range, Var
+from ...tirx import stmt as _stmt
+from ...tirx.buffer import Buffer, decl_buffer as _buffer
+from ...tirx.expr import CommReducer, IntImm, IterVar, convert
+from .. import tirx as _words
+from .base import Frame, IRBuilder, innermost
+from .ir import IRModuleFrame
+
+
+class TIRFrame(Frame):
+    """A construct around statements."""
+
+    def opened(self):
+        """What `with` binds."""
+        self.stmts = []
+        return self.bound()
+
+    def bound(self):
+        """What `with` binds."""
+        return self
+
+    def add(self, stmt):
+        """Adds a statement."""
+        self.stmts.append(stmt)
+
+    def body(self):
+        """The statements as one."""
+        return _stmt.stmt_seq(*self.stmts) if self.stmts else _stmt.Evaluate(0)
+
+    def close(self):
+        """Makes the construct."""
+        self.give(self.made(self.body()))
+
+
+def _add(stmt):
+    builder = IRBuilder.current()
+    if builder.frames:
+        builder.frames[-1].add(stmt)
+    else:
+        builder._made = stmt
+
+
+class PrimFuncFrame(TIRFrame):
+    """A tensor program that is being built."""
+
+    def __init__(self, is_private, options):
+        self.private, self.options = is_private, options
+        self.name, self.params, self.attrs, self.ret = None, [], {}, None
+
+    def close(self):
+        """Makes the program."""
+        from ...tirx.function import PrimFunc
+
+        attrs = dict(self.attrs)
+        if self.name is not None and not self.private:
+            attrs["global_symbol"] = self.name
+        attrs.update({key: value for key, value in self.options.items() if value})
+        func = PrimFunc(self.params, self.body(), self.ret, None, attrs)
+        self.give((self.name, func) if isinstance(self.parent, IRModuleFrame) else func)
+
+
+def prim_func(is_private=False, **options):
+    """Opens a tensor program."""
+    return PrimFuncFrame(is_private, options)
+
+
+def _function():
+    return innermost(PrimFuncFrame, "T.prim_func()")
+
+
+def func_name(name):
+    """Names the program."""
+    _function().name = name
+
+
+def arg(name, obj):
+    """Adds a parameter: a variable or a buffer."""
+    obj.name = name
+    _function().params.append(obj)
+    return obj
+
+
+def func_attr(attrs):
+    """Adds attributes to the program."""
+    _function().attrs.update(attrs)
+
+
+def func_ret(ret_type):
+    """Sets the type of the result."""
+    _function().ret = ret_type
+
+
+class BlockFrame(TIRFrame):
+    """A block that is being built."""
+
+    def __init__(self, name, no_realize):
+        self.name, self.no_realize = name, no_realize
+        self.axes, self.values, self.read, self.written = [], [], None, None
+        self.allocated, self.matched, self.annotations, self.init, self.predicate = [], [], {}, None, None
+
+    def made(self, body):
+        """The block."""
+        block = _stmt.SBlock(
+            self.axes, self.read or (), self.written or (), self.name, body, self.init, self.allocated, self.matched, self.annotations
+        )
+        if self.no_realize:
+            return block
+        return _stmt.SBlockRealize(self.values, IntImm("bool", 1) if self.predicate is None else self.predicate, block)
+
+
+def sblock(name="", no_realize=False, exec_scope=""):
+    """Opens a block."""
+    return BlockFrame(name, no_realize)
+
+
+def _block():
+    return innermost(BlockFrame, "T.sblock()")
+
+
+def _region(value):
+    if isinstance(value, Buffer):
+        return _stmt.BufferRegion(value, [Range.from_min_extent(0, extent) for extent in value.shape])
+    if hasattr(value, "region"):
+        return value
+    return _stmt.BufferRegion(value.buffer, [Range.from_min_extent(index, 1) for index in value.indices])
+
+
+def _regions(slices):
+    flat = slices[0] if len(slices) == 1 and isinstance(slices[0], (list, tuple)) else slices
+    return [_region(item) for item in flat]
+
+
+def reads(*buffer_slices):
+    """Says what the block reads."""
+    _block().read = _regions(buffer_slices)
+
+
+def writes(*buffer_slices):
+    """Says what the block writes."""
+    _block().written = _regions(buffer_slices)
+
+
+def where(predicate):
+    """Says when the block runs."""
+    _block().predicate = predicate
+
+
+def sblock_attr(attrs):
+    """Annotates the block."""
+    _block().annotations.update(attrs)
+
+
+block_attr = sblock_attr
+
+
+def sblock_alloc_buffer(shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", **options):
+    """A buffer of the block, or of the program's root."""
+    made = _buffer(shape, dtype, "buffer", data, strides, elem_offset, scope)
+    _block().allocated.append(made)
+    return made
+
+
+class _Init(TIRFrame):
+    def close(self):
+        _block().init = self.body()
+
+
+def init():
+    """Opens what the block does before a reduction."""
+    return _Init()
+
+
+class axis:  # noqa: N801
+    """Variables of a block."""
+
+    @staticmethod
+    def _made(dom, binding, kind, dtype):
+        dom = dom if isinstance(dom, Range) else Range(0, dom)
+        var = Var("v", dom.extent.dtype if hasattr(dom.extent, "dtype") else dtype)
+        frame = _block()
+        frame.axes.append(IterVar(dom, var, kind))
+        frame.values.append(convert(binding))
+        return var
+
+    @staticmethod
+    def spatial(dom, binding, dtype="int32"):
+        """A variable whose values are independent of each other."""
+        return axis._made(dom, binding, IterVar.DataPar, dtype)
+
+    S = spatial
+
+    @staticmethod
+    def reduce(dom, binding, dtype="int32"):
+        """A variable along which the block reduces."""
+        return axis._made(dom, binding, IterVar.CommReduce, dtype)
+
+    R = reduce
+
+    @staticmethod
+    def opaque(dom, binding, dtype="int32"):
+        """A variable of which nothing is known."""
+        return axis._made(dom, binding, IterVar.DimInfo, dtype)
+
+    @staticmethod
+    def scan(dom, binding, dtype="int32"):
+        """A variable whose values come in order."""
+        return axis._made(dom, binding, IterVar.Ordered, dtype)
+
+    @staticmethod
+    def remap(kinds, bindings, dtype="int32"):
+        """Variables that are loops', with the loops' ranges."""
+        ranges = {}
+        for frame in IRBuilder.current().frames:
+            if isinstance(frame, ForFrame):
+                ranges.update(zip(frame.vars, frame.doms))
+        made = [(axis.spatial if kind == "S" else axis.reduce)(ranges[var], var, dtype) for kind, var in zip(kinds, bindings)]
+        return made[0] if len(made) == 1 else made
+
+
+class ForFrame(TIRFrame):
+    """Loops that are being built."""
+
+    def __init__(self, doms, kind, thread=None, annotations=None, step=None):
+        self.doms = [dom if isinstance(dom, Range) else Range(0, dom) for dom in doms]
+        self.vars = [Var("v", dom.extent.dtype) for dom in self.doms]
+        self.kind, self.thread, self.annotations, self.step = kind, thread, annotations, step
+
+    def bound(self):
+        """The variables of the loops."""
+        return self.vars[0] if len(self.vars) == 1 else self.vars
+
+    def made(self, body):
+        """The loops."""
+        for var, dom in zip(reversed(self.vars), reversed(self.doms)):
+            thread = IterVar(None, Var("", var.dtype), IterVar.ThreadIndex, self.thread) if self.thread else None
+            body = _stmt.For(var, dom.min, dom.extent, self.kind, body, thread, self.annotations, self.step)
+        return body
+
+
+def _loop(kind):
+    def loop(start, stop=None, *, annotations=None, step=None):
+        """Opens a loop."""
+        return ForFrame([Range(0, start) if stop is None else Range(start, stop)], kind, None, annotations, step)
+
+    return loop
+
+
+serial, parallel = _loop(_stmt.ForKind.SERIAL), _loop(_stmt.ForKind.PARALLEL)
+vectorized, unroll = _loop(_stmt.ForKind.VECTORIZED), _loop(_stmt.ForKind.UNROLLED)
+
+
+def thread_binding(start, stop=None, thread=None, *, annotations=None):
+    """Opens a loop over threads."""
+    return ForFrame([Range(0, start) if stop is None else Range(start, stop)], _stmt.ForKind.THREAD_BINDING, thread, annotations)
+
+
+def grid(*extents):
+    """Opens loops within each other."""
+    return ForFrame(extents, _stmt.ForKind.SERIAL)
+
+
+class _Wrap(TIRFrame):
+    """A construct that a function makes of its body."""
+
+    def __init__(self, make):
+        self.made = make
+
+
+def attr(node, attr_key, value):
+    """Opens an attribute of statements."""
+    node = _words.StringImm(node) if isinstance(node, str) else node
+    value = _words.StringImm(value) if isinstance(value, str) else value
+    return _Wrap(lambda body: _stmt.AttrStmt(node, attr_key, value, body))
+
+
+def While(condition):  # noqa: N802
+    """Opens a loop with a condition."""
+    return _Wrap(lambda body: _stmt.While(condition, body))
+
+
+class _Assert(TIRFrame):
+    def __init__(self, condition, message, error_kind):
+        self.stmt = _stmt.AssertStmt(condition, error_kind, [message] if isinstance(message, str) else message)
+
+    def close(self):
+        self.give(_stmt.stmt_seq(self.stmt, *self.stmts))
+
+
+def Assert(condition, message, error_kind="RuntimeError"):  # noqa: N802
+    """Opens what follows a condition that has to hold."""
+    return _Assert(condition, message, error_kind)
+
+
+class _If(TIRFrame):
+    then, other = None, None
+
+    def __init__(self, condition):
+        self.condition = condition
+
+    def close(self):
+        if self.then is None:
+            raise ValueError("T.If has no T.Then")
+        self.give(_stmt.IfThenElse(self.condition, self.then, self.other))
+
+
+class _Branch(TIRFrame):
+    def __init__(self, part):
+        self.part = part
+
+    def close(self):
+        setattr(innermost(_If, "T.If()"), self.part, self.body())
+
+
+def If(condition):  # noqa: N802
+    """Opens a conditional."""
+    return _If(convert(condition))
+
+
+def Then():  # noqa: N802
+    """Opens what happens if the condition holds."""
+    return _Branch("then")
+
+
+def Else():  # noqa: N802
+    """Opens what happens otherwise."""
+    return _Branch("other")
+
+
+def evaluate(value):
+    """Adds the evaluation of an expression."""
+    _add(_stmt.Evaluate(value))
+
+
+def buffer_store(buffer, value, indices, predicate=None):
+    """Adds a store."""
+    _add(_stmt.BufferStore(buffer, value, indices, predicate))
+
+
+def bind(value, ty=None, *, var=None):
+    """Binds a value to a variable."""
+    value = convert(value)
+    var = Var("v", ty or value.dtype) if var is None else var
+    _add(_stmt.Bind(var, value))
+    return var
+
+
+def alloc_buffer(shape, dtype="float32", scope="global", annotations=None, **options):
+    """Allocates a buffer."""
+    made = _buffer(shape, dtype, "buffer", scope=scope)
+    _add(_stmt.AllocBuffer(made, annotations))
+    return made
+
+
+def decl_buffer(shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", **options):
+    """Declares a buffer over memory that is there."""
+    made = _buffer(shape, dtype, "buffer", data, strides, elem_offset, scope)
+    _add(_stmt.DeclBuffer(made, data))
+    return made
+
+
+def match_buffer(param, shape, dtype="float32", **options):
+    """The buffer behind a parameter, or a part of another buffer."""
+    made = _buffer(shape, dtype, "buffer", **options)
+    if isinstance(param, Var):
+        frame = _function()
+        frame.params = [made if item is param else item for item in frame.params]
+        made.name = param.name
+    else:
+        _block().matched.append(_stmt.MatchBufferRegion(made, _region(param)))
+    return made
+
+
+def ptr(dtype, storage_scope="global"):
+    """A pointer."""
+    return _words.handle(dtype, storage_scope)
+
+
+def iter_var(var, dom, iter_type, thread_tag):
+    """A variable of an axis."""
+    return IterVar(Range(*dom) if isinstance(dom, (list, tuple)) else dom, var, getattr(IterVar, iter_type), thread_tag)
+
+
+def comm_reducer(combiner, identity):
+    """A reduction of pairs of values."""
+    names = combiner.__code__.co_varnames[: combiner.__code__.co_argcount]
+    half = len(names) // 2
+    values = [convert(value) for value in identity]
+    args = [Var(name, values[at % half].dtype) for at, name in enumerate(names)]
+    result = combiner(*args)
+    return CommReducer(args[:half], args[half:], result if isinstance(result, (list, tuple)) else [result], values)
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(_words, name)
