@@ -1,6 +1,7 @@
 //! Values of expressions.
 
-use crate::ir::{CtorId, DType, Expr, ExprId, Id, Name, OpId, Store, Symbol, Tensor, VarId};
+use crate::ir::{CtorId, DType, Dim, Expr, ExprId, Extents, Id, Name, OpId, Store, Symbol, Tensor, Type, VarId};
+use crate::ops::kernel::read_scalar;
 use std::rc::Rc;
 
 /// A value. Cheap to clone.
@@ -190,6 +191,21 @@ pub fn value_to_expr(store: &mut Store, value: &Value) -> Option<ExprId> {
             }
             Step::Build(Value::Closure(closure)) if closure.captured.items.is_empty() && closure.name.is_none() => {
                 done.push(closure.function);
+            }
+            Step::Build(Value::Prim(scalar)) => {
+                let prim = if scalar.dtype.is_float() {
+                    store.prim_float(read_scalar(scalar).ok()?, scalar.dtype)
+                } else {
+                    store.prim_int(read_scalar(scalar).ok()?, scalar.dtype)
+                };
+                let ty = store.ty(Type::Prim(scalar.dtype));
+                done.push(store.add_typed(Expr::Prim(prim), Some(ty)));
+            }
+            Step::Build(Value::Shape(extents)) => {
+                let dims: Vec<Dim> = extents.iter().map(|value| Dim::Int { value: *value, bits: 64 }).collect();
+                let ty = store.ty(Type::Shape(Extents::Known(dims.as_slice().into())));
+                let dims = store.dims(&dims);
+                done.push(store.add_typed(Expr::Shape(dims), Some(ty)));
             }
             Step::Build(_) => return None,
             Step::Tuple(count) => {

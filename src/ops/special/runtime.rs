@@ -33,7 +33,7 @@ pub static OPS: &[OpInfo] = &[
     op("call_tir", "Calls a tensor program, which writes its outputs into tensors it is given.")
         .relax(relax(&[value("gvar"), tuple("args")], deduce::runtime::named)),
     op("call_tir_inplace", "Calls a tensor program that writes some outputs over its inputs.").relax(
-        relax(&[value("gvar"), tuple("args")], deduce::runtime::named)
+        relax(&[value("gvar"), tuple("args")], deduce::runtime::named_in_place)
             .attrs(&schema("relax.attrs.CallTIRInplaceAttrs", &[field::required("inplace_indices", AttrKind::Ints)])),
     ),
     op("call_tir_with_grad", "`call_tir` with the name of what computes its gradient.").relax(

@@ -205,10 +205,8 @@ impl Reader<'_, '_> {
             Value::Expr(_) | Value::Call(_) | Value::Item(..) | Value::Tuple(_) => value,
             Value::List(items) => Value::Tuple(items),
             Value::Int(value) => Value::Expr(self.prim_int(value)),
-            Value::Bool(value) => {
-                let prim = self.store.prim_int(i64::from(value), DType::BOOL);
-                Value::Expr(self.prim_node(prim))
-            }
+            // TVM takes a truth value of Python for a whole number here.
+            Value::Bool(value) => Value::Expr(self.prim_int(i64::from(value))),
             Value::Float(value) => {
                 let prim = self.store.prim_float(value, DType::F64);
                 Value::Expr(self.prim_node(prim))

@@ -149,7 +149,17 @@ impl<'s> Reader<'s, '_> {
                     return Err(self.error("relax-attr", message, span));
                 }
             },
-            "tuple" => Value::Tuple(args.positional.into_iter().map(|(value, _)| value).collect()),
+            "tuple" => {
+                let mut items = Vec::with_capacity(args.positional.len());
+                for (value, _) in args.positional {
+                    items.push(match value {
+                        Value::Bool(on) => Value::Prim(self.store.prim_int(i64::from(on), DType::BOOL)),
+                        value => value,
+                    });
+                }
+                Value::Tuple(items)
+            }
+            "emit_with_ty" | "emit_with_type" | "emit_with_sinfo" => return self.emit_with_ty(args),
             "shape" => {
                 let value = first(&mut args, "value");
                 let dims = self.extents(&value, span)?;
@@ -244,6 +254,37 @@ impl<'s> Reader<'s, '_> {
             "call_tir_dyn" => return self.call_op("vm.call_tir_dyn", args),
             _ => return self.call_op(name, args),
         })
+    }
+
+    /// Reads `R.emit_with_ty("relax.op", (x, y), (type,))`: a call of an operator by its name, with types that it is given.
+    fn emit_with_ty(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let Some((Value::Str(op), _)) = args.next("op") else {
+            return Err(self.error("relax-syntax", "`R.emit_with_ty` takes the name of an operator first", span));
+        };
+        let mut operands = Vec::new();
+        match args.next("args") {
+            Some((Value::Tuple(items) | Value::List(items), place)) => {
+                for item in items {
+                    operands.push(self.argument(item, place)?);
+                }
+            }
+            Some((value, place)) => operands.push(self.argument(value, place)?),
+            None => return Err(self.error("relax-missing-arg", "`R.emit_with_ty` needs `args`", span)),
+        }
+        let types = match args.next("ty_args") {
+            Some((Value::Tuple(items) | Value::List(items), _)) => items,
+            Some((value, _)) => vec![value],
+            None => Vec::new(),
+        };
+        let types: Option<Vec<TypeId>> =
+            types.into_iter().map(|ty| if let Value::Type(ty) = ty { Some(ty) } else { None }).collect();
+        let Some(types) = types else {
+            return Err(self.error("relax-syntax", "`ty_args` of `R.emit_with_ty` are types", span));
+        };
+        self.no_more(&args)?;
+        let op = self.store.name_rc(op);
+        self.op_value(op.0.strip_prefix("relax.").unwrap_or(&op.0), operands, None, types, span)
     }
 
     /// Reads `R.linear(data, weight, bias=None, out_dtype=None)`: a product with the transposed weight, and a sum.

@@ -33,9 +33,20 @@ impl Reader<'_, '_> {
             }
             AttrValue::Dim(dim) => Value::Prim(self.store.prim_of_dim(*dim)),
             AttrValue::Global(name) => Value::Expr(self.store.add(Expr::Global(*name))),
-            AttrValue::Expr(id) => Value::Expr(*id),
+            AttrValue::Expr(id) => Value::Expr(self.with_type(*id)),
             AttrValue::Type(ty) => Value::Type(*ty),
             AttrValue::Object(_) => Value::Attr(value.clone()),
+        }
+    }
+
+    /// A constant with the type that its data have.
+    fn with_type(&mut self, id: ExprId) -> ExprId {
+        match self.store.expr(id) {
+            Expr::Constant(tensor) if self.store.checked_type(id).is_none() => {
+                let tensor = self.store.tensor(tensor).clone();
+                self.typed_constant(tensor)
+            }
+            _ => id,
         }
     }
 

@@ -96,7 +96,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    fn typed_constant(&mut self, tensor: Tensor) -> ExprId {
+    pub(super) fn typed_constant(&mut self, tensor: Tensor) -> ExprId {
         let dims: Vec<Dim> = tensor.shape.iter().map(|&value| Dim::Int { value, bits: 64 }).collect();
         let ty = self.store.tensor_type(&dims, tensor.dtype);
         let tensor = self.store.add_tensor(tensor);

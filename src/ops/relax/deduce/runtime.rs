@@ -13,6 +13,61 @@ pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
 }
 
+/// `call_tir_inplace`: the type that it names, whose parts are those of the inputs that are written over.
+pub fn named_in_place(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let result = named(cx)?;
+    let outputs = match cx.store.type_of_id(result) {
+        Type::Tuple(fields) => fields.to_vec(),
+        _ => vec![result],
+    };
+    let indices = cx.ints("inplace_indices").unwrap_or_default();
+    if indices.len() != outputs.len() {
+        return Err("There must be an in-place index specified for each output".to_owned());
+    }
+    let given = cx.ty(1);
+    let Type::Tuple(inputs) = cx.store.type_of_id(given).clone() else { return Ok(result) };
+    let mut seen = Vec::new();
+    for (at, (index, output)) in indices.iter().zip(&outputs).enumerate() {
+        if *index == -1 {
+            continue;
+        }
+        let Some(input) = usize::try_from(*index).ok().and_then(|index| inputs.get(index)) else {
+            return Err(format!(
+                "In-place index {at} is out of range (must be between -1 and {}, inclusive, but is {index})",
+                inputs.len() as i64 - 1
+            ));
+        };
+        if seen.contains(index) {
+            return Err(format!("All in-place indices must be unique, but index {index} appears more than once."));
+        }
+        seen.push(*index);
+        let (old, new) = (cx.tensor_of(*input), cx.tensor_of(*output));
+        let [input, output] = [*input, *output].map(|ty| show_type(cx.store, ty));
+        let Some((shape, dtype)) = new.and_then(|new| Some((new.dims()?, new.dtype()?))) else {
+            return Err(format!(
+                "The output type for an in-place mutation must be a tensor with a defined shape and dtype, but output {at} has type \
+                 {output}"
+            ));
+        };
+        let fits = old.is_some_and(|old| {
+            old.dtype() == Some(dtype)
+                && old
+                    .dims()
+                    .is_some_and(|dims| dims.len() == shape.len() && dims.iter().zip(&shape).all(|(a, b)| cx.equal(*a, *b)))
+        });
+        if !fits {
+            return Err(format!(
+                "The input used for an in-place mutation must be a tensor with identical shape and dtype as the output. However, \
+                 output {at} with type {output} is specified as an in-place mutation of input {index} with type {input}"
+            ));
+        }
+    }
+    if seen.is_empty() {
+        return Err("At least one index must have a value other than -1 (or else simply use call_tir)".to_owned());
+    }
+    Ok(result)
+}
+
 /// `call_pure_packed`, closures: the type that they name, else any.
 pub fn named_or_any(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if cx.ty_args.is_empty() { Ok(cx.any()) } else { named(cx) }
@@ -229,7 +284,11 @@ pub fn to_vdevice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `ccl.allgather`: `num_workers` of the first axis.
 pub fn all_gather(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
-    let Extents::Known(shape) = &data.info.extents else { return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())) };
+    let shape = match &data.info.extents {
+        Extents::Known(shape) => shape,
+        Extents::Var(_) => return Ok(cx.ty(0)),
+        _ => return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())),
+    };
     along(cx, &data, shape.to_vec(), 0, PrimOp::Mul)
 }
 
@@ -245,8 +304,10 @@ pub fn shard(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 fn parts(cx: &mut Deduce<'_>, op: &str) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
-    let Extents::Known(shape) = &data.info.extents else {
-        return Err(format!("input tensor of {op} should have defined shape."));
+    let shape = match &data.info.extents {
+        Extents::Known(shape) => shape,
+        Extents::Var(_) => return Ok(cx.ty(0)),
+        _ => return Err(format!("input tensor of {op} should have defined shape.")),
     };
     let (axis, workers) = (cx.int("axis").unwrap_or(0), cx.int("num_workers").unwrap_or(1).max(1));
     let Some(extent) = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)) else {

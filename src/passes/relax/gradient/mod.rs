@@ -11,8 +11,9 @@ use super::dead_code_elimination::remove_all_unused;
 use super::support::with_attrs;
 use crate::build::{BlockBuilder, Mutation, copy_with_new_vars, rewrite_function};
 use crate::diag::Diagnostic;
+use crate::infer::relax::analysis::bound_vars;
 use crate::ir::{AttrValue, Binding, DTypeCode, Expr, ExprId, Extents, Function, Id, Module, Name, Store, VarId};
-use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
+use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use backward::Backward;
 use checkpoint::{Checkpoints, Collect};
 use rustc_hash::FxHashMap;
@@ -26,7 +27,7 @@ pub static SPEC: PassSpec = PassSpec {
     required: &[],
     params: &[
         Param { name: "func_name", default: "", doc: "The function." },
-        Param { name: "require_grads", default: "None", doc: "Has to be None: gradients of all parameters." },
+        Param { name: "require_grads", default: "None", doc: "Names of the variables whose gradients are returned; all parameters when it is None." },
         Param { name: "target_index", default: "0", doc: "Which result is differentiated, where the function gives several." },
     ],
     config: &[],
@@ -76,9 +77,6 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     let title = args.str("func_name").unwrap_or("main").to_owned();
     let name = store.name(&title);
     let fail = |message: String| vec![Diagnostic::error("gradient", message, None)];
-    if *args.get("require_grads") != crate::pass::Literal::None {
-        return Err(fail("variables cannot be named in a list of passes: require_grads has to be None".to_owned()));
-    }
     let Some(function) = module.function(name).filter(|function| matches!(store.expr(*function), Expr::Function(_))) else {
         return Err(fail(format!("{title} is not a Relax Function")));
     };
@@ -90,13 +88,32 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
         collect.kept = store.items(store.function(id).params).collect();
     }
     let plain = rewrite_function(store, module, copy, &mut collect)?;
+    let wanted = match args.get("require_grads") {
+        Literal::None => None,
+        Literal::Str(name) => Some(vec![name.as_str()]),
+        Literal::List(names) => {
+            Some(names.iter().filter_map(|name| if let Literal::Str(name) = name { Some(name.as_str()) } else { None }).collect())
+        }
+        _ => return Err(fail("require_grads names variables".to_owned())),
+    };
+    let wanted = wanted.map(|names: Vec<&str>| named(store, plain, &names, &title)).transpose().map_err(fail)?;
     let mut builder = BlockBuilder::new(module);
-    let adjoint = adjoint(store, &mut builder, plain, &collect, args.int("target_index")).map_err(fail)?;
+    let adjoint = adjoint(store, &mut builder, plain, &collect, wanted, args.int("target_index")).map_err(fail)?;
     builder.finish()?;
     let adjoint = remove_all_unused(store, module, adjoint);
     let adjoint = rewrite_function(store, module, adjoint, &mut simplify::Simplify)?;
     let adjoint = remove_all_unused(store, module, adjoint);
     Ok(with_function(store, module, &format!("{title}_adjoint"), adjoint))
+}
+
+/// The variables of a function that have these names.
+fn named(store: &Store, function: ExprId, names: &[&str], title: &str) -> Result<Vec<VarId>, String> {
+    let known = bound_vars(store, function);
+    let of = |name: &&str| {
+        let found = known.iter().copied().find(|var| store.str(store.var_data(*var).name) == *name);
+        found.ok_or_else(|| format!("There is no Var named {name} in the function {title}"))
+    };
+    names.iter().map(of).collect()
 }
 
 /// Adds a public function to a module.
@@ -122,6 +139,7 @@ fn adjoint(
     builder: &mut BlockBuilder,
     function: ExprId,
     collect: &Collect,
+    wanted: Option<Vec<VarId>>,
     target_index: i64,
 ) -> Result<ExprId, String> {
     let Expr::Function(id) = store.expr(function) else { return Err("the function is none".to_owned()) };
@@ -146,8 +164,9 @@ fn adjoint(
     for binding in bindings.iter().rev() {
         backward.binding(store, builder, *binding)?;
     }
-    let mut gradients = Vec::with_capacity(params.len());
-    for param in &params {
+    let wanted = wanted.as_ref().unwrap_or(&params);
+    let mut gradients = Vec::with_capacity(wanted.len());
+    for param in wanted {
         let original = collect.originals.get(param).copied().unwrap_or(*param);
         gradients.push(backward.output(store, builder, original)?);
     }

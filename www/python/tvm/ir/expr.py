@@ -258,7 +258,7 @@ class Expr(Node):
             if not -len(self.ty.fields) <= index < len(self.ty.fields):
                 raise IndexError("Index out of bounds: tuple index out of range")
             return TupleGetItem(self, index % len(self.ty.fields))
-        if self.ty is MISSING or isinstance(self, Call):
+        if not is_prim_expr(self) and isinstance(index, int):
             return TupleGetItem(self, index)
         raise TypeError(f"'{type(self).__name__}' object is not subscriptable")
 

@@ -91,17 +91,19 @@ class VirtualMachine(Object):
         """A function with its arguments under another name."""
 
 
-def to_expr(value):
-    """A value as a constant or tuple of the program."""
+def to_expr(value, relay=False):
+    """A value as a constant or tuple of the program. A number is a scalar in Relax, a tensor in Relay."""
     from ..ir.expr import Expr, GenericConst, Tuple
-    from ..relax.expr import ShapeExpr
+    from ..relax.expr import ShapeExpr, prim_value
 
     if isinstance(value, Expr):
         return value
     if isinstance(value, (tuple, list)):
         if value and all(type(item) is int for item in value):
             return ShapeExpr(value)
-        return Tuple([to_expr(item) for item in value])
+        return Tuple([to_expr(item, relay) for item in value])
+    if type(value) in (int, float, bool) and not relay:
+        return prim_value(value)
     return GenericConst(value if isinstance(value, Tensor) else tensor(value))
 
 
@@ -124,7 +126,7 @@ def run(mod, name, args):
     from ..tirx.function import PrimFunc
 
     words = mod._words()
-    operands = numbers(EXPR, [to_expr(arg) for arg in args])
+    operands = numbers(EXPR, [to_expr(arg, mod._relay) for arg in args])
     try:
         if name in mod and isinstance(mod[name], PrimFunc):
             written = list(_engine.call("table_run_program", _engine.words(words), name, _engine.words(operands)))

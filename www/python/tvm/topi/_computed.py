@@ -2,7 +2,8 @@
 
 from .. import te
 from ..ir.expr import Range
-from ..tirx.op import const
+from ..tirx.expr import Cast
+from ..tirx.op import const, max_, min_
 
 _AXES = [f"ax{at}" for at in range(32)]
 
@@ -40,6 +41,15 @@ def expand_dims(a, axis, num_newaxis=1):
     first = axis if axis >= 0 else rank + axis + 1
     shape = [*a.shape[:first], *[1] * num_newaxis, *a.shape[first:]]
     return _elementwise(shape, lambda *at: a(*at[:first], *at[first + num_newaxis :]), "T_expand_dims")
+
+
+def clip(x, a_min, a_max):
+    """The elements, no less than one bound and no more than the other."""
+
+    def bound(value):
+        return Cast(x.dtype, value) if hasattr(value, "dtype") else const(value, x.dtype)
+
+    return te.compute(x.shape, lambda *at: max_(min_(x(*at), bound(a_max)), bound(a_min)))
 
 
 def squeeze(a, axis=None):
@@ -133,7 +143,11 @@ def nn_batch_matmul(tensor_a, tensor_b, oshape=None, out_dtype=None, transpose_a
 
 
 COMPUTED = {
-    "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul,
+    "clip": clip, "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul,
     "nn.matmul": nn_matmul, "nn.dense": nn_dense, "nn.batch_matmul": nn_batch_matmul, "squeeze": squeeze,
 }  # fmt: skip
 """By the name in `topi`."""
+
+for _name, _func in COMPUTED.items():
+    # A program is named after its function.
+    _func.__name__ = _name.rsplit(".", 1)[-1]
