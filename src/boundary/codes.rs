@@ -50,5 +50,11 @@ pub fn python() -> String {
             let _ = writeln!(out, "    {} = {number}  #{said}", constant(word));
         }
     }
+    out.push_str("\n\nTARGET_KINDS = {\n");
+    for (kind, keys, options) in crate::tir::TARGET_KINDS {
+        let options: Vec<String> = options.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+        let _ = writeln!(out, "    \"{kind}\": ({keys:?}, {{{}}}),", options.join(", "));
+    }
+    out.push_str("}\n\"\"\"The kinds of targets: the keys of each, and its options with their defaults.\"\"\"\n");
     out
 }

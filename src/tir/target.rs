@@ -4,7 +4,7 @@ use crate::ir::{AttrValue, Id, Name, Store};
 
 /// The kinds of targets, their default keys, and their options with defaults, as Python literals.
 pub const TARGET_KINDS: &[(&str, &[&str], &[(&str, &str)])] = &[
-    ("llvm", &["cpu"], &[]),
+    ("llvm", &["cpu"], &[("mtriple", TRIPLE)]),
     ("c", &["cpu"], &[]),
     ("cuda", &["cuda", "gpu"], &[("arch", "\"sm_50\""), ("max_num_threads", "1024"), ("thread_warp_size", "32")]),
     (
@@ -75,7 +75,7 @@ pub const TARGET_KINDS: &[(&str, &[&str], &[(&str, &str)])] = &[
 ];
 
 /// The default triple of an `llvm` target, as TVM 0.27's wheel for Linux has it.
-const TRIPLE: &str = "x86_64-conda-linux-gnu";
+const TRIPLE: &str = "\"x86_64-conda-linux-gnu\"";
 
 /// Adds the defaults to the fields of a target, and of its host. The error reports an unknown kind.
 pub fn complete_target(store: &mut Store, fields: &mut Vec<(Id<Name>, AttrValue)>) -> Result<(), String> {
@@ -98,9 +98,6 @@ pub fn complete_target(store: &mut Store, fields: &mut Vec<(Id<Name>, AttrValue)
     };
     let mut defaults: Vec<(&str, AttrValue)> = vec![("tag", AttrValue::Str(store.name("")))];
     defaults.push(("keys", AttrValue::Array(keys.iter().map(|key| AttrValue::Str(store.name(key))).collect())));
-    if *name == "llvm" {
-        defaults.push(("mtriple", AttrValue::Str(store.name(TRIPLE))));
-    }
     for (option, literal) in *options {
         let value = match literal.parse::<i64>() {
             Ok(value) => AttrValue::Int { value, bits: 64 },

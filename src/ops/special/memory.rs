@@ -72,7 +72,7 @@ pub static OPS: &[OpInfo] = &[
     op("memory.kill_storage", "Gives memory back.").relax(relax(&[value("storage")], deduce::void).impure()),
     op("memory.kill_tensor", "Gives a tensor up.").relax(relax(&[value("tensor")], deduce::void).impure()),
     op("memory.view", "The same memory as a tensor of another shape or type.").relax(relax(
-        &[value("data"), shape("shape").or_none(), value("dtype").or_none(), value("relative_byte_offset").or_none()],
+        &[value("data"), shape("shape").or_none(), dtype("dtype").or_none(), value("relative_byte_offset").or_none()],
         deduce::runtime::view,
     )),
 ];

@@ -180,7 +180,7 @@ impl Reader<'_, '_> {
             Value::Tuple(items) => {
                 let mut fields = Vec::with_capacity(items.len());
                 for item in items {
-                    fields.push(self.operand(item, span)?);
+                    fields.push(self.operand(item.among_others(), span)?);
                 }
                 let types: Option<Vec<TypeId>> = fields.iter().map(|field| self.store.checked_type(*field)).collect();
                 let ty = types.map(|types| self.store.tuple_type(&types));
@@ -205,8 +205,10 @@ impl Reader<'_, '_> {
             Value::Expr(_) | Value::Call(_) | Value::Item(..) | Value::Tuple(_) => value,
             Value::List(items) => Value::Tuple(items),
             Value::Int(value) => Value::Expr(self.prim_int(value)),
-            // TVM takes a truth value of Python for a whole number here.
-            Value::Bool(value) => Value::Expr(self.prim_int(i64::from(value))),
+            Value::Bool(value) => {
+                let prim = self.store.prim_int(i64::from(value), DType::BOOL);
+                Value::Expr(self.prim_node(prim))
+            }
             Value::Float(value) => {
                 let prim = self.store.prim_float(value, DType::F64);
                 Value::Expr(self.prim_node(prim))

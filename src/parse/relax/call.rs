@@ -251,60 +251,11 @@ impl<'s> Reader<'s, '_> {
                 return self.call_op("matmul", args);
             }
             "linear" => return self.linear(args),
+            "nn.relu6" => return self.relu6(args),
+            "masked_fill" => return self.masked_fill(args),
             "call_tir_dyn" => return self.call_op("vm.call_tir_dyn", args),
             _ => return self.call_op(name, args),
         })
-    }
-
-    /// Reads `R.emit_with_ty("relax.op", (x, y), (type,))`: a call of an operator by its name, with types that it is given.
-    fn emit_with_ty(&mut self, mut args: Args<'s>) -> Read<Value> {
-        let span = args.span;
-        let Some((Value::Str(op), _)) = args.next("op") else {
-            return Err(self.error("relax-syntax", "`R.emit_with_ty` takes the name of an operator first", span));
-        };
-        let mut operands = Vec::new();
-        match args.next("args") {
-            Some((Value::Tuple(items) | Value::List(items), place)) => {
-                for item in items {
-                    operands.push(self.argument(item, place)?);
-                }
-            }
-            Some((value, place)) => operands.push(self.argument(value, place)?),
-            None => return Err(self.error("relax-missing-arg", "`R.emit_with_ty` needs `args`", span)),
-        }
-        let types = match args.next("ty_args") {
-            Some((Value::Tuple(items) | Value::List(items), _)) => items,
-            Some((value, _)) => vec![value],
-            None => Vec::new(),
-        };
-        let types: Option<Vec<TypeId>> =
-            types.into_iter().map(|ty| if let Value::Type(ty) = ty { Some(ty) } else { None }).collect();
-        let Some(types) = types else {
-            return Err(self.error("relax-syntax", "`ty_args` of `R.emit_with_ty` are types", span));
-        };
-        self.no_more(&args)?;
-        let op = self.store.name_rc(op);
-        self.op_value(op.0.strip_prefix("relax.").unwrap_or(&op.0), operands, None, types, span)
-    }
-
-    /// Reads `R.linear(data, weight, bias=None, out_dtype=None)`: a product with the transposed weight, and a sum.
-    pub(super) fn linear(&mut self, mut args: Args<'s>) -> Read<Value> {
-        let span = args.span;
-        let (Some(data), Some(weight)) = (args.next("data"), args.next("weight")) else {
-            return Err(self.error("relax-missing-arg", "`R.linear` needs `data` and `weight`".to_owned(), span));
-        };
-        let bias = args.next("bias").filter(|(bias, _)| !matches!(bias, Value::None));
-        let out_dtype = args.next("out_dtype");
-        self.no_more(&args)?;
-        let of = |positional| Args { positional, named: Vec::new(), types: Vec::new(), span };
-        let transposed = self.call_op("permute_dims", of(vec![weight]))?;
-        let mut product = of(vec![data, (transposed, span)]);
-        product.named.extend(out_dtype.map(|(value, place)| ("out_dtype", value, place)));
-        let product = self.call_op("matmul", product)?;
-        match bias {
-            Some(bias) => self.call_op("add", of(vec![(product, span), bias])),
-            None => Ok(product),
-        }
     }
 
     /// Reads `R.match_cast(value, type)`, in 2022 `R.match_shape(value, (n, m))`.
@@ -465,7 +416,7 @@ impl<'s> Reader<'s, '_> {
         });
         let mut operands = Vec::new();
         for (value, place) in args.positional {
-            operands.push(self.argument(value, place)?);
+            operands.push(self.argument(value.among_others(), place)?);
         }
         let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
         let ty = match ty_args[..] {
@@ -496,7 +447,7 @@ impl<'s> Reader<'s, '_> {
             attrs = Some(self.dict("relax.attrs.CallInplacePackedAttrs", &[("inplace_indices", indices)]));
         }
         for (value, place) in std::mem::take(&mut args.positional) {
-            let value = self.argument(value, place)?;
+            let value = self.argument(value.among_others(), place)?;
             operands.push(match value {
                 value @ Value::Tuple(_) => value,
                 value if matches!(name, "call_py_func") => Value::Tuple(vec![value]),

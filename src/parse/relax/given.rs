@@ -81,7 +81,7 @@ impl Reader<'_, '_> {
                 self.store.add(Expr::TupleGetItem { tuple, index })
             }
             Value::Tuple(items) => {
-                let fields: Read<Vec<ExprId>> = items.into_iter().map(|item| self.nested(item, span)).collect();
+                let fields: Read<Vec<ExprId>> = items.into_iter().map(|item| self.nested(item.among_others(), span)).collect();
                 let fields = fields?;
                 let types: Option<Vec<_>> = fields.iter().map(|field| self.store.checked_type(*field)).collect();
                 let ty = types.map(|types| self.store.tuple_type(&types));

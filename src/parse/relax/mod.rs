@@ -13,6 +13,7 @@
 
 mod build;
 mod call;
+mod composed;
 mod eval;
 mod function;
 mod given;

@@ -68,7 +68,22 @@ impl<'s> Reader<'s, '_> {
         };
         self.no_more(&args)?;
         let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
+        let attrs = if name == "layout_transform" { attrs.map(|attrs| self.typed_padding(attrs, &operands)) } else { attrs };
         self.op_value(name, operands, attrs, ty_args, span)
+    }
+
+    /// Gives the number that `R.layout_transform` pads with the type of the elements.
+    fn typed_padding(&mut self, attrs: AttrsId, operands: &[Value]) -> AttrsId {
+        let Some(Value::Expr(data)) = operands.first() else { return attrs };
+        let dtype = self.store.checked_type(*data).and_then(|ty| self.store.tensor_info(ty)).and_then(|info| info.dtype);
+        let prim = match (self.store.attr(Some(attrs), "pad_value"), dtype) {
+            (Some(AttrValue::Int { value, .. }), Some(dtype)) if dtype.is_float() => self.store.prim_float(*value as f64, dtype),
+            (Some(AttrValue::Float(value)), Some(dtype)) if dtype.is_float() => self.store.prim_float(value.0, dtype),
+            (Some(AttrValue::Int { value, .. }), Some(dtype)) => self.store.prim_int(*value, dtype),
+            _ => return attrs,
+        };
+        let dim = self.store.dim_of_prim(prim);
+        self.store.with_attr(Some(attrs), "pad_value", AttrValue::Dim(dim))
     }
 
     /// Gives each argument by place its name.

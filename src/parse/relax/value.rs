@@ -68,6 +68,15 @@ pub(super) struct CallParts {
 }
 
 impl Value {
+    /// The value as an item of a tuple or an argument of a linked function, where TVM takes a truth value of Python for a whole
+    /// number (`convert_to_expr`).
+    pub(super) fn among_others(self) -> Value {
+        match self {
+            Value::Bool(on) => Value::Int(i64::from(on)),
+            other => other,
+        }
+    }
+
     /// Describes the value in words.
     pub(super) fn describe(&self) -> &'static str {
         match self {

@@ -15,7 +15,7 @@ const WARP: i64 = 32;
 const LANES: i64 = 4;
 
 fn numbers(values: &[i64]) -> AttrValue {
-    AttrValue::Array(values.iter().map(|value| AttrValue::Int { value: *value, bits: 32 }).collect())
+    AttrValue::Array(values.iter().map(|value| AttrValue::Int { value: *value, bits: 64 }).collect())
 }
 
 /// Splits the two innermost loops of a block into tiles; the loop over the rows of one.

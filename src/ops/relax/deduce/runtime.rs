@@ -136,41 +136,33 @@ pub fn view(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let (old, new) = (count(cx, &data.info.extents), count(cx, &extents));
     let bytes = |dtype: Option<DType>| dtype.filter(|dtype| *dtype != DType::VOID).map(|dtype| dtype.bytes() as i64);
     let beyond = "Views into an array must not exceed the bounds of the array being viewed.";
-    match (old, new, bytes(data.dtype()), bytes(element)) {
-        (Some(old), Some(new), Some(old_size), Some(new_size)) => {
-            let (has, wants) = (cx.arith(PrimOp::Mul, old, int(old_size)), cx.arith(PrimOp::Mul, new, int(new_size)));
-            let end = cx.arith(PrimOp::Add, wants, offset.unwrap_or(int(0)));
-            if is_more(cx, end, has) {
-                let [end, has] = [end, has].map(|dim| show_dim(cx.store, dim));
-                return Err(format!("{beyond} However, the view would end at byte {end}, but the array is only {has} long."));
-            }
+    if let (Some(old), Some(new), Some(old_size), Some(new_size)) = (old, new, bytes(data.dtype()), bytes(element)) {
+        let (has, wants) = (cx.arith(PrimOp::Mul, old, int(old_size)), cx.arith(PrimOp::Mul, new, int(new_size)));
+        let end = cx.arith(PrimOp::Add, wants, offset.unwrap_or(int(0)));
+        if is_more(cx, end, has) {
+            let [end, has] = [end, has].map(|dim| shown(cx, dim));
+            return Err(format!("{beyond} However, the view would end at byte {end}, but the array is only {has} long."));
         }
-        (_, _, Some(old_size), Some(new_size)) if shape.is_none() => {
-            if new_size > old_size {
-                return Err(format!(
-                    "Operator {op} may not produce a view that exceeds the bounds of the original array. The size per element \
-                     increases from {old_size} bytes to {new_size} bytes. Consider providing a new shape for the R.view."
-                ));
-            }
+    } else if let (Some(old_size), Some(new_size), None) = (bytes(data.dtype()), bytes(element), &shape) {
+        if new_size > old_size {
+            return Err(format!(
+                "Operator {op} may not produce a view that exceeds the bounds of the original array. The size per element increases \
+                 from {old_size} bytes to {new_size} bytes. Consider providing a new shape for the R.view."
+            ));
         }
-        (Some(old), Some(new), _, _) if dtype.is_none() => {
-            if is_more(cx, new, old) {
-                let [old, new] = [old, new].map(|dim| show_dim(cx.store, dim));
-                return Err(format!("{beyond} However, {old} elements would be viewed as {new} elements."));
-            }
+    } else if let (Some(old), Some(new), None) = (old, new, dtype) {
+        if is_more(cx, new, old) {
+            let [old, new] = [old, new].map(|dim| shown(cx, dim));
+            return Err(format!("{beyond} However, {old} elements would be viewed as {new} elements."));
         }
-        _ if shape.is_none() && !matches!(dtype, Some(Some(_))) => {
-            if let Some(offset) = offset
-                && is_more(cx, offset, int(0))
-            {
-                return Err(format!(
-                    "{beyond} However, the view is offset by {} bytes, without reducing either the number of elements in the view \
-                     or the size of each element.",
-                    show_dim(cx.store, offset)
-                ));
-            }
-        }
-        _ => {}
+    } else if let (Some(offset), None, None | Some(None)) = (offset, &shape, dtype)
+        && is_more(cx, offset, int(0))
+    {
+        return Err(format!(
+            "{beyond} However, the view is offset by {} bytes, without reducing either the number of elements in the view or the size of \
+             each element.",
+            shown(cx, offset)
+        ));
     }
     Ok(match &shape {
         Some(Extents::Known(_) | Extents::Var(_)) | None => cx.shaped(extents, element, data.vdevice()),
@@ -255,6 +247,11 @@ fn view_offset(cx: &mut Deduce<'_>) -> Result<Option<Dim>, String> {
 fn count(cx: &mut Deduce<'_>, extents: &Extents) -> Option<Dim> {
     let dims = cx.known(extents)?;
     Some(dims.iter().fold(int(1), |product, dim| cx.arith(PrimOp::Mul, product, *dim)))
+}
+
+/// A number as a message has it: without its bits.
+fn shown(cx: &Deduce<'_>, dim: Dim) -> String {
+    dim.known().map_or_else(|| show_dim(cx.store, dim), |value| value.to_string())
 }
 
 /// True if one extent is larger than another for all values of their symbols.

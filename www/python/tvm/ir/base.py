@@ -133,10 +133,13 @@ def assert_structural_equal(lhs, rhs, map_free_vars=False):
 
 def structural_hash(node, map_free_vars=False):
     """A number that equal things share."""
+    from ..tirx.function import PrimFunc
     from .expr import Expr
     from .module import IRModule
     from .type import Type
 
+    if hasattr(node, "_row_s"):
+        node = PrimFunc([], node)
     if isinstance(node, IRModule):
         return _engine.call("table_hash", 2, _engine.words(node._words()), bool(map_free_vars))
     for cls, kind, space in ((Type, 1, TYPE), (Expr, 0, EXPR)):

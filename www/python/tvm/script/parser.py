@@ -143,6 +143,34 @@ class _Fold(ast.NodeTransformer):
         self.changed = True
         return ast.copy_location(self._given(made), node)
 
+    def _constant_call(self, node, value):
+        """What a function of Python gives for any arguments, if that is a number."""
+        import types
+
+        if not isinstance(value, types.FunctionType) or value.__module__.startswith("tvm.") or node.keywords:
+            return None
+        try:
+            literal = _literal_node(value(*[object() for _ in node.args]))
+        except Exception:
+            return None
+        if literal is None or not isinstance(literal, ast.Constant):
+            return None
+        self.changed = True
+        return ast.copy_location(literal, node)
+
+    def visit_keyword(self, node):
+        """A map of indices that a function of Python tells."""
+        import types
+
+        from ..tirx.function import IndexMap
+
+        value = self.names.get(node.value.id) if node.arg == "index_map" and isinstance(node.value, ast.Name) else None
+        if not isinstance(value, types.FunctionType) or node.value.id in self.bound:
+            return self.generic_visit(node)
+        self.changed = True
+        node.value = ast.parse(str(IndexMap.from_func(value)), mode="eval").body
+        return node
+
     def _try(self, node):
         try:
             value = eval(compile(ast.Expression(node), "<script>", "eval"), dict(_SAFE), self.names)  # noqa: S307
@@ -189,6 +217,9 @@ class _Fold(ast.NodeTransformer):
                 self.changed = True
                 node.func = ast.Attribute(ast.Name("T", ast.Load()), value.__name__, ast.Load())
                 return self.generic_visit(node)
+            literal = self._constant_call(node, value)
+            if literal is not None:
+                return literal
             known = getattr(value, "__qualname__", "")
             if known.startswith("relax.op."):
                 self.changed = True

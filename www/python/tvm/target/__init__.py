@@ -1,5 +1,6 @@
 """What programs are compiled for. Nothing is compiled here: a target is its description."""
 
+from .._codes import TARGET_KINDS
 from .._node import Object
 from .._values import Map
 
@@ -22,17 +23,6 @@ class TargetKind(Object):
     __repr__ = __str__
 
 
-_KEYS = {
-    "llvm": ["cpu"],
-    "c": ["cpu"],
-    "cuda": ["cuda", "gpu"],
-    "rocm": ["rocm", "gpu"],
-    "opencl": ["opencl", "gpu"],
-    "metal": ["metal", "gpu"],
-    "vulkan": ["vulkan", "gpu"],
-    "webgpu": ["webgpu", "gpu"],
-    "hexagon": ["hexagon", "cpu"],
-}
 _ARCHES = {
     "sm_53": "jetson-nano jetson-tx1 tegra-x1",
     "sm_60": "quadro-gp100 tesla-p100",
@@ -50,12 +40,6 @@ _ARCHES = {
 }
 _TAGS = {f"nvidia/{name}": arch for arch, names in _ARCHES.items() for name in names.split()}
 """Devices by name, with their architecture."""
-_GPU = {
-    "max_num_threads": 1024,
-    "max_threads_per_block": 1024,
-    "thread_warp_size": 32,
-    "max_shared_memory_per_block": 49152,
-}
 _current = []
 
 
@@ -73,7 +57,7 @@ class Target(Object):
             raise TypeError(f"target has to be a string or dictionary, not {type(target)}")
         config = dict(target)
         named = config.pop("tag", None) or config.get("kind")
-        if named in _TAGS:
+        if named in _TAGS or named in _APPLE:
             config = _tagged(named) | {key: value for key, value in config.items() if key != "kind"}
         inner = config.pop("host", None)
         self.config = Map(config)
@@ -90,15 +74,13 @@ class Target(Object):
     @property
     def keys(self):
         """Words that describe it: `cpu`, `gpu`."""
-        return list(self.config.get("keys", _KEYS.get(self.kind.name, ["cpu"])))
+        return list(self.config.get("keys", TARGET_KINDS.get(self.kind.name, (["cpu"], {}))[0]))
 
     @property
     def attrs(self):
         """Its options."""
         attrs = {key: value for key, value in self.config.items() if key not in ("kind", "tag", "keys")}
-        if self.kind.name in ("cuda", "rocm", "opencl", "metal", "vulkan"):
-            attrs = _GPU | attrs
-        return Map(attrs)
+        return Map(TARGET_KINDS.get(self.kind.name, ([], {}))[1] | attrs)
 
     max_num_threads = property(lambda self: self.attrs.get("max_num_threads", 1))
     max_block_size_x = property(lambda self: self.attrs.get("max_num_threads", 1))
@@ -241,10 +223,18 @@ class _Features:
         return self._target.attrs.get(name)
 
 
+_APPLE = {"apple/m1-gpu": 1024, "apple/m1-gpu-restricted": 256, "apple/m2-gpu": 1024}
+"""Devices of Apple, with their most threads in a block."""
+
+
 def _tagged(name):
     """The options of a device of a name."""
-    limits = {key: _GPU[key] for key in ("max_shared_memory_per_block", "max_threads_per_block", "thread_warp_size")}
-    return {"kind": "cuda", "arch": _TAGS[name], **limits, "registers_per_block": 65536}
+    if name in _APPLE:
+        host = {"kind": "llvm", "mtriple": "arm64-apple-macos", "mcpu": "apple-latest"}
+        limits = {"max_threads_per_block": _APPLE[name], "max_shared_memory_per_block": 32768, "thread_warp_size": 32}
+        return {"kind": "metal", **limits, "host": host}
+    limits = {"max_shared_memory_per_block": 49152, "max_threads_per_block": 1024, "thread_warp_size": 32, "registers_per_block": 65536}
+    return {"kind": "cuda", "arch": _TAGS[name], **limits}
 
 
 def _parse(text):
@@ -255,10 +245,10 @@ def _parse(text):
     parts = text.split()
     if not parts:
         raise ValueError("Cannot parse an empty target")
-    if parts[0] in _TAGS:
+    if parts[0] in _TAGS or parts[0] in _APPLE:
         return _tagged(parts[0])
     kind = parts[0]
-    if kind not in _KEYS and "/" not in kind and kind not in ("ext_dev", "composite", "stackvm", "nvptx", "aocl", "test"):
+    if kind not in TARGET_KINDS and "/" not in kind and kind not in ("composite", "stackvm", "aocl", "test"):
         raise ValueError(f'Target kind "{kind}" is not defined')
     config = {"kind": kind}
     for part in parts[1:]:

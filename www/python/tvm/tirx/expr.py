@@ -59,6 +59,8 @@ class IntImm(ConstExpr):
             raise ValueError(f"IntImm supports only int or uint type, but {dtype} was supplied.")
         if dtype.type_code == 0 and 1 < dtype.bits < 64 and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1:
             raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
+        if dtype.type_code == 1 and 1 < dtype.bits <= 64 and self.value >> dtype.bits:
+            raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
 
     def __hash__(self):
         return self.value
@@ -454,6 +456,8 @@ class Let(PrimNode):
 
     def __init__(self, var, value, body, span=None):
         self.var, self.value, self.body = var, _scalar(value), _scalar(body)
+        if var.dtype != self.value.dtype:
+            raise InternalError(f"The value of a variable of type {var.dtype} is of type {self.value.dtype}")
         self._ty = self.body.ty
 
     def _row_p(self, w):

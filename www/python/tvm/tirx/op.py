@@ -14,6 +14,16 @@ from .intrin import *  # noqa: F403
 from .intrin import comm_reducer, isfinite, isinf, reinterpret, infinity  # noqa: F401
 
 
+_MOST = {"float16": 65504.0, "float32": 3.4028234663852886e38}
+"""The largest number that an element type holds."""
+
+
+def _exceeds(value, dtype):
+    """True for a number, not an infinity, that an element type does not hold."""
+    most = _MOST.get(dtype)
+    return most is not None and math.isfinite(value) and not -most <= value <= most
+
+
 def const(value, dtype=None, span=None):
     """A number as a scalar expression."""
     if hasattr(value, "item") and not isinstance(value, Expr):
@@ -27,13 +37,15 @@ def const(value, dtype=None, span=None):
         elif isinstance(value, int):
             dtype = "int32" if -(1 << 31) <= value < 1 << 31 else "int64"
         else:
-            dtype = "float32"
+            dtype = "float64" if _exceeds(value, "float32") else "float32"
     dtype = DataType(dtype)
     lanes = dtype.lanes
     base = dtype.with_lanes(1)
     if base.type_code in (0, 1, 6):
         made = IntImm(base, int(value))
     else:
+        if _exceeds(value, str(base)):
+            raise ValueError(f"Literal value {value} exceeds {'maximum' if value > 0 else 'minimum'} of {base}")
         made = FloatImm(base, float(value))
     if lanes != 1:
         from .expr import Broadcast

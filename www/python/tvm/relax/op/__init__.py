@@ -50,17 +50,24 @@ _STANDS_IN = object()
 
 def call(name, args, kwargs):
     """A call of an operator with the arguments of its function in Python."""
+    from ...tirx.function import IndexMap
+
     given, parts = {}, []
+
+    def word(name, value):
+        """How an argument stands in the text: a map of indices as it is written, anything else as a name."""
+        if isinstance(value, types.FunctionType):
+            value = IndexMap.from_func(value)
+        if isinstance(value, IndexMap):
+            return str(value)
+        given[name] = _operand(value)
+        return name
+
     for index, value in enumerate(args):
-        key = f"a{index}"
-        given[key] = _operand(value)
-        parts.append(key)
+        parts.append(word(f"a{index}", value))
     for key, value in kwargs.items():
-        if key == "span":
-            continue
-        key_name = f"k_{key}"
-        given[key_name] = _operand(value)
-        parts.append(f"{key}={key_name}")
+        if key != "span":
+            parts.append(f"{key}={word(f'k_{key}', value)}")
     try:
         made = value_of(f"R.{name}({', '.join(parts)})", given)
     except _engine.EngineError as exc:
@@ -123,10 +130,19 @@ def _fill():
         owner = _namespace(".".join(parts[:-1])) if len(parts) > 1 else here
         if not hasattr(owner, parts[-1]):
             setattr(owner, parts[-1], _make(name))
-    for alias, name in {"nn.leaky_relu": "nn.leakyrelu"}.items():
+    aliases = {"nn.leaky_relu": "nn.leakyrelu"}
+    # What the parser writes out with other operators.
+    aliases.update((name, name) for name in ("linear", "masked_fill", "nn.relu6"))
+    for name in relax_operators():
+        head, _, tail = name.partition(".")
+        if head == "vision":
+            aliases[tail] = name
+        if head == "dist":
+            aliases[f"distributed.{tail}"] = name
+    for alias, name in aliases.items():
         head, _, tail = alias.rpartition(".")
         owner = _namespace(head) if head else here
-        if not hasattr(owner, tail) and name in relax_operators():
+        if not hasattr(owner, tail):
             setattr(owner, tail, _make(name))
 
 

@@ -1,0 +1,79 @@
+//! Calls that stand for others: operators that TVM's functions in Python compose of operators.
+
+use super::call::Args;
+use super::value::Value;
+use super::{Read, Reader};
+use crate::ir::TypeId;
+
+impl<'s> Reader<'s, '_> {
+    /// Reads `R.emit_with_ty("relax.op", (x, y), (type,))`: a call of an operator by its name, with types that it is given.
+    pub(super) fn emit_with_ty(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let Some((Value::Str(op), _)) = args.next("op") else {
+            return Err(self.error("relax-syntax", "`R.emit_with_ty` takes the name of an operator first", span));
+        };
+        let mut operands = Vec::new();
+        match args.next("args") {
+            Some((Value::Tuple(items) | Value::List(items), place)) => {
+                for item in items {
+                    operands.push(self.argument(item, place)?);
+                }
+            }
+            Some((value, place)) => operands.push(self.argument(value, place)?),
+            None => return Err(self.error("relax-missing-arg", "`R.emit_with_ty` needs `args`", span)),
+        }
+        let types = match args.next("ty_args") {
+            Some((Value::Tuple(items) | Value::List(items), _)) => items,
+            Some((value, _)) => vec![value],
+            None => Vec::new(),
+        };
+        let types: Option<Vec<TypeId>> =
+            types.into_iter().map(|ty| if let Value::Type(ty) = ty { Some(ty) } else { None }).collect();
+        let Some(types) = types else {
+            return Err(self.error("relax-syntax", "`ty_args` of `R.emit_with_ty` are types", span));
+        };
+        self.no_more(&args)?;
+        let op = self.store.name_rc(op);
+        self.op_value(op.0.strip_prefix("relax.").unwrap_or(&op.0), operands, None, types, span)
+    }
+
+    /// Reads `R.nn.relu6(x)`: the elements between 0 and 6.
+    pub(super) fn relu6(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let (zero, six) = (Value::Int(0), Value::Int(6));
+        args.positional.extend([(zero, args.span), (six, args.span)]);
+        self.call_op("clip", args)
+    }
+
+    /// Reads `R.masked_fill(x, mask, value)`: the value where the mask is true.
+    pub(super) fn masked_fill(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let (Some((x, place)), Some(mask), Some((value, at))) = (args.next("x"), args.next("mask"), args.next("value")) else {
+            return Err(self.error("relax-missing-arg", "`R.masked_fill` needs `x`, `mask` and `value`", span));
+        };
+        self.no_more(&args)?;
+        let of = |positional| Args { positional, named: Vec::new(), types: Vec::new(), span };
+        let value = self.constant(value, None, at)?;
+        let filled = self.call_op("full_like", of(vec![(x.clone(), place), (value, at)]))?;
+        self.call_op("where", of(vec![mask, (filled, span), (x, place)]))
+    }
+
+    /// Reads `R.linear(data, weight, bias=None, out_dtype=None)`: a product with the transposed weight, and a sum.
+    pub(super) fn linear(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let (Some(data), Some(weight)) = (args.next("data"), args.next("weight")) else {
+            return Err(self.error("relax-missing-arg", "`R.linear` needs `data` and `weight`".to_owned(), span));
+        };
+        let bias = args.next("bias").filter(|(bias, _)| !matches!(bias, Value::None));
+        let out_dtype = args.next("out_dtype");
+        self.no_more(&args)?;
+        let of = |positional| Args { positional, named: Vec::new(), types: Vec::new(), span };
+        let transposed = self.call_op("permute_dims", of(vec![weight]))?;
+        let mut product = of(vec![data, (transposed, span)]);
+        product.named.extend(out_dtype.map(|(value, place)| ("out_dtype", value, place)));
+        let product = self.call_op("matmul", product)?;
+        match bias {
+            Some(bias) => self.call_op("add", of(vec![(product, span), bias])),
+            None => Ok(product),
+        }
+    }
+}
