@@ -2,7 +2,7 @@
 
 use super::types::{self, Bindings, Fit};
 use super::{Signatures, opaque};
-use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, PrimOp, Store, TensorInfo, Type, TypeId};
+use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, PrimOp, Store, TensorInfo, Type, TypeId, VarId};
 use crate::ops::relax::deduce::Deduce;
 use crate::ops::{self, dim_arith};
 use crate::print::relax_ty;
@@ -29,6 +29,24 @@ pub fn deduce_call(
         (few[at], types[at]) = typed(arg);
     }
     deduce(store, signatures, callee, &few[..args.len()], &types[..args.len()], info)
+}
+
+/// Returns the arguments of a call as its type depends on them. An element type in a variable is one of `R.memory.view` (TVM's rule
+/// looks the variable up).
+pub fn looked_up(store: &mut Store, callee: ExprId, args: List<Expr>, value_of: &dyn Fn(VarId) -> Option<ExprId>) -> List<Expr> {
+    const DTYPE: usize = 2;
+    let is_view =
+        matches!(store.expr(callee), Expr::Op(op) if ops::info(op).relax.as_ref().is_some_and(|row| row.name == "memory.view"));
+    if !is_view || args.len() <= DTYPE {
+        return args;
+    }
+    let mut given: Vec<ExprId> = store.items(args).collect();
+    while let Expr::Var(var) = store.expr(given[DTYPE])
+        && let Some(value) = value_of(var)
+    {
+        given[DTYPE] = value;
+    }
+    store.list(&given)
 }
 
 fn deduce(

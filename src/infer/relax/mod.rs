@@ -10,13 +10,13 @@ pub mod effects;
 pub mod types;
 
 pub(crate) use call::deduce_callable;
-pub use call::{closed_reshape, deduce_call};
+pub use call::{closed_reshape, deduce_call, looked_up};
 
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
 use crate::ir::walk;
 use crate::ir::{
-    Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Name, PrimFunc, Store, Symbol, Type, TypeId, VarId,
+    Binding, BindingBlock, CallInfo, Expr, ExprId, Function, Id, List, Module, Name, PrimFunc, Store, Symbol, Type, TypeId, VarId,
 };
 use crate::print::relax_ty;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -301,13 +301,19 @@ impl<'s> Deducer<'s> {
         mentions(store, callee, &is) || store.items(args).any(|arg| mentions(store, arg, &is))
     }
 
+    /// The type of a call whose arguments have theirs.
+    fn deduced(&self, store: &mut Store, callee: ExprId, args: List<Expr>, info: Option<Id<CallInfo>>) -> Result<TypeId, String> {
+        let args = looked_up(store, callee, args, &|var| self.bindings.get(&var).map(|binding| binding.value));
+        deduce_call(store, self.signatures, callee, args, info)
+    }
+
     /// Gives `post` its type.
     fn typed(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         let post = self.resolved(store, pre, post);
         let node = store.expr(post);
         let mut deduced = false;
         let ty = match node {
-            Expr::Call { callee, args, info } => match deduce_call(store, self.signatures, callee, args, info) {
+            Expr::Call { callee, args, info } => match self.deduced(store, callee, args, info) {
                 Ok(ty) => {
                     let stands = |(written, var): &(TypeId, VarId)| {
                         let gives_way = self.bindings.get(var).is_some_and(|binding| self.gives_way(store, binding));
