@@ -52,8 +52,11 @@ pub fn python() -> String {
     }
     out.push_str("\n\nTARGET_KINDS = {\n");
     for (kind, keys, options) in crate::tir::TARGET_KINDS {
-        let options: Vec<String> = options.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
-        let _ = writeln!(out, "    \"{kind}\": ({keys:?}, {{{}}}),", options.join(", "));
+        let _ = writeln!(out, "    \"{kind}\": (\n        {keys:?},\n        {{");
+        for (name, value) in *options {
+            let _ = writeln!(out, "            \"{name}\": {value},");
+        }
+        out.push_str("        },\n    ),\n");
     }
     out.push_str("}\n\"\"\"The kinds of targets: the keys of each, and its options with their defaults.\"\"\"\n");
     out

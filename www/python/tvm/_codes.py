@@ -165,16 +165,96 @@ class Space:
 
 
 TARGET_KINDS = {
-    "llvm": (["cpu"], {"mtriple": "x86_64-conda-linux-gnu"}),
-    "c": (["cpu"], {}),
-    "cuda": (["cuda", "gpu"], {"arch": "sm_50", "max_num_threads": 1024, "thread_warp_size": 32}),
-    "metal": (["metal", "gpu"], {"max_function_args": 31, "thread_warp_size": 16, "max_shared_memory_per_block": 32768, "max_threads_per_block": 256, "max_num_threads": 256}),
-    "opencl": (["opencl", "gpu"], {"image_base_address_alignment": 64, "max_function_args": 128, "texture_depth_limit": 2048, "texture_spatial_limit": 16384, "thread_warp_size": 1, "max_num_threads": 256, "max_shared_memory_per_block": 16384, "max_threads_per_block": 256}),
-    "vulkan": (["vulkan", "gpu"], {"thread_warp_size": 1, "max_threads_per_block": 256, "max_num_threads": 256, "supports_int32": True, "supports_float32": True}),
-    "rocm": (["rocm", "gpu"], {"mcpu": "gfx900", "mtriple": "amdgcn-amd-amdhsa-hcc", "thread_warp_size": 64, "max_shared_memory_per_block": 65536, "max_threads_per_block": 256, "max_num_threads": 256}),
-    "webgpu": (["webgpu", "gpu"], {"thread_warp_size": 1, "supports_subgroups": False, "max_shared_memory_per_block": 32768, "max_num_threads": 256}),
-    "nvptx": (["cuda", "gpu"], {"mcpu": "sm_50", "mtriple": "nvptx64-nvidia-cuda", "thread_warp_size": 32, "max_num_threads": 1024}),
-    "hexagon": (["hexagon", "cpu"], {}),
-    "ext_dev": ([], {}),
+    "llvm": (
+        ["cpu"],
+        {
+            "mtriple": "x86_64-conda-linux-gnu",
+        },
+    ),
+    "c": (
+        ["cpu"],
+        {
+        },
+    ),
+    "cuda": (
+        ["cuda", "gpu"],
+        {
+            "arch": "sm_50",
+            "max_num_threads": 1024,
+            "thread_warp_size": 32,
+        },
+    ),
+    "metal": (
+        ["metal", "gpu"],
+        {
+            "max_function_args": 31,
+            "thread_warp_size": 16,
+            "max_shared_memory_per_block": 32768,
+            "max_threads_per_block": 256,
+            "max_num_threads": 256,
+        },
+    ),
+    "opencl": (
+        ["opencl", "gpu"],
+        {
+            "image_base_address_alignment": 64,
+            "max_function_args": 128,
+            "texture_depth_limit": 2048,
+            "texture_spatial_limit": 16384,
+            "thread_warp_size": 1,
+            "max_num_threads": 256,
+            "max_shared_memory_per_block": 16384,
+            "max_threads_per_block": 256,
+        },
+    ),
+    "vulkan": (
+        ["vulkan", "gpu"],
+        {
+            "thread_warp_size": 1,
+            "max_threads_per_block": 256,
+            "max_num_threads": 256,
+            "supports_int32": True,
+            "supports_float32": True,
+        },
+    ),
+    "rocm": (
+        ["rocm", "gpu"],
+        {
+            "mcpu": "gfx900",
+            "mtriple": "amdgcn-amd-amdhsa-hcc",
+            "thread_warp_size": 64,
+            "max_shared_memory_per_block": 65536,
+            "max_threads_per_block": 256,
+            "max_num_threads": 256,
+        },
+    ),
+    "webgpu": (
+        ["webgpu", "gpu"],
+        {
+            "thread_warp_size": 1,
+            "supports_subgroups": False,
+            "max_shared_memory_per_block": 32768,
+            "max_num_threads": 256,
+        },
+    ),
+    "nvptx": (
+        ["cuda", "gpu"],
+        {
+            "mcpu": "sm_50",
+            "mtriple": "nvptx64-nvidia-cuda",
+            "thread_warp_size": 32,
+            "max_num_threads": 1024,
+        },
+    ),
+    "hexagon": (
+        ["hexagon", "cpu"],
+        {
+        },
+    ),
+    "ext_dev": (
+        [],
+        {
+        },
+    ),
 }
 """The kinds of targets: the keys of each, and its options with their defaults."""
