@@ -627,6 +627,10 @@ maximum = lambda a, b: _zip(builtins.max, a, b)  # noqa: E731
 minimum = lambda a, b: _zip(builtins.min, a, b)  # noqa: E731
 arctan2 = lambda a, b: _zip(math.atan2, a, b, _as_float)  # noqa: E731
 hypot = lambda a, b: _zip(math.hypot, a, b, _as_float)  # noqa: E731
+ldexp = lambda a, b: _zip(lambda x, y: x * 2.0 ** builtins.int(y), a, b, _as_float)  # noqa: E731
+bitwise_and = lambda a, b: _zip(_BINARY["and"][0], a, b)  # noqa: E731
+bitwise_or = lambda a, b: _zip(_BINARY["or"][0], a, b)  # noqa: E731
+bitwise_xor = lambda a, b: _zip(_BINARY["xor"][0], a, b)  # noqa: E731
 
 
 def _guarded(function, low=None, high=None):
@@ -808,12 +812,20 @@ def where(condition, a=None, b=None):
     return _make(shape, name, [_cast(x if on else y, name) for on, x, y in zip(*parts)])
 
 
-def take(a, indices, axis=None):
-    """Elements by place."""
-    a = asarray(a)
+def take(a, indices, axis=None, mode="raise"):
+    """Elements by place. Places beyond the ends are wrong, or wrapped around, or the ends themselves."""
+    a, indices = asarray(a), asarray(indices)
     if axis is None:
-        return a.flatten()[asarray(indices)]
-    return a[(slice(None),) * (axis % a.ndim) + (asarray(indices),)]
+        a, axis = a.flatten(), 0
+    n = a.shape[axis]
+    if mode == "wrap":
+        indices = indices % n
+    elif mode == "clip":
+        indices = clip(indices, 0, n - 1)
+    return a[(slice(None),) * (axis % a.ndim) + (indices,)]
+
+
+ndarray.take = take
 
 
 def tile(a, reps):

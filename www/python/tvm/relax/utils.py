@@ -46,6 +46,27 @@ def bind_params(func, binding_map):
     return BindParams("main", binding_map)(IRModule({"main": func}))["main"]
 
 
+def _check_recursion(func, functions):
+    """Raises if a function would be inlined into itself."""
+    from ..error import InternalError
+    from .analysis import called_global_vars
+
+    calls = {name: [var.name_hint for var in called_global_vars(other)] for name, other in functions.items()}
+    done, open_ = set(), []
+
+    def visit(name):
+        if name in open_:
+            raise InternalError(f"Function {name} is recursive: {' calls '.join([*open_, name])}")
+        if name in calls and name not in done:
+            open_.append(name)
+            for inner in calls[name]:
+                visit(inner)
+            done.add(open_.pop())
+
+    for var in called_global_vars(func):
+        visit(var.name_hint)
+
+
 def inline_functions(func, function_map):
     """A function in which calls of functions, by variable or name, are replaced by their bodies."""
     from ..ir.expr import GlobalVar
@@ -56,6 +77,7 @@ def inline_functions(func, function_map):
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"Function {twice} is given twice, as a variable and as a name")
+    _check_recursion(func, dict(zip(names, function_map.values())))
     own = "main"
     while own in names:
         own += "_"

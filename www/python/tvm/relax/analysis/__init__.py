@@ -99,6 +99,36 @@ def contains_impure_call(expr, own_name=None):
     return bool(_ask(Analysis.CONTAINS_IMPURE_CALL, number(EXPR, expr), *IRModule()._words())[0])
 
 
+def erase_to_well_defined(ty, shape_var_map=None, var_map=None):
+    """A type without what mentions variables that the maps do not define, and with what they give for others."""
+    from ...ir.type import ShapeType, TensorType, TupleType
+    from ...sym import Analyzer
+    from ...tirx.analysis import undefined_vars
+    from ...tirx.expr import convert
+    from ...tirx.functor import substitute
+    from ..expr import ShapeExpr
+
+    symbols = {var: convert(value, var.dtype) for var, value in (shape_var_map or {}).items()}
+
+    def extents(values):
+        if not all(var in symbols for value in values for var in undefined_vars(value)):
+            return None
+        return [Analyzer().simplify(substitute(value, symbols)) if undefined_vars(value) else value for value in values]
+
+    if isinstance(ty, TupleType):
+        return TupleType([erase_to_well_defined(field, shape_var_map, var_map) for field in ty.fields])
+    if isinstance(ty, ShapeType) and ty.values is not None:
+        known = extents(ty.values)
+        return ShapeType(ndim=len(ty.values)) if known is None else ShapeType(known)
+    if isinstance(ty, TensorType) and ty.shape is not None:
+        shape = ty.shape if isinstance(ty.shape, ShapeExpr) else (var_map or {}).get(ty.shape)
+        known = extents(shape.values) if isinstance(shape, ShapeExpr) else shape
+        if known is None:
+            return TensorType(dtype=ty.dtype, ndim=ty.ndim, vdevice=ty.vdevice)
+        return TensorType(known, ty.dtype, ty.vdevice)
+    return ty
+
+
 def computable_at_compile_time(func):
     """Variables that depend on parameters behind `num_input` alone."""
     from ..expr_functor import PyExprVisitor, visitor
