@@ -56,7 +56,6 @@ class Type(Node):
 
         return type_text(self)
 
-
     def _relax_script(self):
         """The text of it."""
         return self.script()

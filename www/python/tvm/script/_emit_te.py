@@ -31,7 +31,8 @@ def expand(text, tree, names, read, located):
 def _first(node, names, function=None):
     """The first call in the order of evaluation, and the function around it."""
     if isinstance(node, ast.FunctionDef):
-        function = node if any("R.function" in ast.unparse(item) for item in node.decorator_list) else None
+        decorators = [ast.unparse(item) for item in node.decorator_list]
+        function = node if any("R.function" in item or "T.prim_func" in item for item in decorators) else None
     children = node.body if isinstance(node, ast.FunctionDef) else ast.iter_child_nodes(node)
     for child in children:
         found = _first(child, names, function)
@@ -51,7 +52,23 @@ def _is_emit_te(node, names):
 def _is_python(node, names, function):
     """True for a call of a function that the user wrote."""
     value = names.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
-    return isinstance(value, types.FunctionType) and not value.__module__.startswith("tvm.") and node.func.id not in _bound(function)
+    if not isinstance(value, types.FunctionType) or value.__module__.startswith("tvm.") or node.func.id in _bound(function):
+        return False
+    return not _is_program(function) or not node.keywords and all(_scalar_of(arg, function) for arg in node.args)
+
+
+def _is_program(function):
+    """True for a tensor program."""
+    return any("T.prim_func" in ast.unparse(item) for item in function.decorator_list)
+
+
+def _scalar_of(node, function):
+    """The element type of a scalar parameter of a tensor program; of anything else None."""
+    if not isinstance(node, ast.Name):
+        return None
+    annotation = next((arg.annotation for arg in function.args.args if arg.arg == node.id), None)
+    found = annotation if isinstance(annotation, ast.Attribute) else None
+    return found.attr if found is not None and found.attr.rstrip("0123456789") in ("bool", "int", "uint", "float") else None
 
 
 class _Replace(ast.NodeTransformer):
@@ -85,7 +102,8 @@ class _Arguments:
 
 
 def _calls(node, *callees):
-    return isinstance(node, ast.Call) and ast.unparse(node.func) in callees
+    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return named and any(callee.endswith(f".{node.func.attr}") for callee in callees) and ast.unparse(node.func) in callees
 
 
 def _evaluated(node, names):
@@ -163,6 +181,10 @@ class _Call:
         """Operands as expressions with types: those of the program that ends where the call stands."""
         if not operands:
             return []
+        if _is_program(self.function):
+            from ..ir.expr import Var
+
+            return [Var(node.id, _scalar_of(node, self.function)) for node in operands]
         self.call.operands = operands
         ending = copy.deepcopy(self.tree)
         del self.call.operands

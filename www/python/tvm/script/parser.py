@@ -5,6 +5,7 @@ import ast
 import inspect
 import linecache
 import textwrap
+import types
 
 from .. import _engine
 from .._node import ATTRS, EXPR, Object, Writer, get
@@ -145,8 +146,6 @@ class _Fold(ast.NodeTransformer):
 
     def _constant_call(self, node, value):
         """What a function of Python gives for any arguments, if that is a number."""
-        import types
-
         if not isinstance(value, types.FunctionType) or value.__module__.startswith("tvm.") or node.keywords:
             return None
         try:
@@ -160,8 +159,6 @@ class _Fold(ast.NodeTransformer):
 
     def visit_keyword(self, node):
         """A map of indices that a function of Python tells."""
-        import types
-
         from ..tirx.function import IndexMap
 
         value = self.names.get(node.value.id) if node.arg == "index_map" and isinstance(node.value, ast.Name) else None
@@ -328,7 +325,7 @@ def read(text, names, origin=None, infer=True):
         if "nonlocal" in text:
             text = _without_nonlocal(text, tree)
             tree = ast.parse(text)
-        if "R.function" in text:
+        if "R.function" in text or "T.prim_func" in text:
 
             def located(node, message):
                 return _rendered(source, message, *_range(source, node), "", origin)

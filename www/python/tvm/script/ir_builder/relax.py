@@ -1,11 +1,11 @@
 """`R`: programs of Relax, call by call."""
 
-from ...ir.expr import Expr, Var
+from ...ir.expr import Var
 from ...relax import op as _op
 from ...relax.expr import BindingBlock, DataflowBlock, DataflowVar, Function, MatchCast, SeqExpr, VarBinding
 from ...relax.utils import convert_to_expr
 from .. import relax as _types
-from .base import Frame, IRBuilder, innermost
+from .base import Frame, innermost
 from .ir import IRModuleFrame, decl_function
 
 py_print, py_str, py_tuple = print, str, tuple
@@ -34,11 +34,19 @@ class FunctionFrame(Frame):
 
     def bind(self, value, ty, cast=None):
         """Binds a value to a new variable."""
-        flow = next((frame for frame in reversed(self.builder.frames) if isinstance(frame, BlockFrame)), None)
+        flow = self.flow()
         var = (DataflowVar if flow else Var)("lv" if flow else "gv", ty)
-        bindings = flow.found if flow else self.bindings()
-        bindings.append(VarBinding(var, value) if cast is None else MatchCast(var, value, cast))
+        self.add_binding(VarBinding(var, value) if cast is None else MatchCast(var, value, cast))
         return var
+
+    def flow(self):
+        """The open dataflow block, if one is."""
+        return next((frame for frame in reversed(self.builder.frames) if isinstance(frame, BlockFrame)), None)
+
+    def add_binding(self, binding):
+        """Adds a binding to the open block."""
+        flow = self.flow()
+        (flow.found if flow else self.bindings()).append(binding)
 
     def close(self):
         """Makes the function."""
@@ -53,7 +61,7 @@ class FunctionFrame(Frame):
             attrs["global_symbol"] = self.name
         func = _normalized(Function(self.params, body, self.ret_ty, self.pure, attrs or None))
         if self.names or self.outputs:
-            func = _Naming(self.names, self.outputs).visit_expr(func)
+            func = _named(func, self.names, self.outputs)
         if self.parent is None:
             self.give(func)
         else:
@@ -67,32 +75,23 @@ def _normalized(func):
     return Normalize()(IRModule({"main": func}))["main"]
 
 
-def _naming():
+def _named(func, names, outputs):
+    """The function with variables that have their names, and outputs of dataflow blocks of the kind that is visible outside."""
     from ...relax.expr_functor import PyExprMutator, mutator
 
     @mutator
     class Naming(PyExprMutator):
-        """Gives variables their names, and outputs of dataflow blocks the kind that is visible outside."""
-
-        def __init__(self, names, outputs):
-            super().__init__()
-            self.names, self.outputs = names, outputs
-
         def visit_var_def_(self, var):
-            if var not in self.names and var not in self.outputs:
+            if var not in names and var not in outputs:
                 return var
-            kind = Var if var in self.outputs else type(var)
-            new = kind(self.names.get(var, var.name if var not in self.outputs else "gv"), var.ty)
+            kind = Var if var in outputs else type(var)
+            new = kind(names.get(var, "gv" if var in outputs else var.name), var.ty)
             self.set_var_remap(var, new)
             return new
 
         visit_dataflow_var_def_ = visit_var_def_
 
-    return Naming
-
-
-def _Naming(names, outputs):  # noqa: N802
-    return _naming()(names, outputs)
+    return Naming().visit_expr(func)
 
 
 class BlockFrame(Frame):
@@ -184,9 +183,7 @@ def emit_match_cast(value, ty):
 
 def emit_var_binding(value):
     """Adds a binding as it is."""
-    frame = _function()
-    flow = next((open_ for open_ in reversed(IRBuilder.current().frames) if isinstance(open_, BlockFrame)), None)
-    (flow.found if flow else frame.bindings()).append(value)
+    _function().add_binding(value)
     return value.var
 
 
@@ -196,6 +193,3 @@ def __getattr__(name):
     if name in ("If", "Then", "Else", "SeqExpr"):
         raise NotImplementedError(f"R.{name} of the builder is not here; R.function in a text has conditionals")
     return getattr(_types, name)
-
-
-_ = Expr
