@@ -1,13 +1,14 @@
 //! `cargo xtask build`: the static site.
 
-use crate::engine::{AT_WORK, Goal, engine};
+use crate::engine::{Goal, engine, explanations};
 use crate::setup;
 use crate::sh::{Result, npm, root, sh};
 
 /// Builds the site into `dist/` and prints its size.
 pub fn build() -> Result {
     setup::npm_packages()?;
-    engine(Goal::Release, AT_WORK)?;
+    engine(Goal::Release)?;
+    explanations(None)?;
     site()?;
     println!("\nthe site is in dist/: serve that folder from anywhere, under any path");
     Ok(())

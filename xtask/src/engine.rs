@@ -27,11 +27,8 @@ const SECOND: &str = "passlab_second.wasm";
 /// ResNet-18 take about 25% longer (against 60, LegalizeOps 1.75 ms for 1.55) and the engine weighs 135 KB less.
 const FLAGS: [&str; 5] = ["--", "-C", "link-arg=--emit-relocs", "-C", "llvm-args=-inline-threshold=20"];
 
-/// The profile in which somebody at work has the engine compiled natively.
-pub const AT_WORK: &str = "dev";
-
-/// Builds the engine into `www/pkg`. The long texts about passes come from the native engine of the profile `native`.
-pub fn engine(goal: Goal, native: &str) -> Result {
+/// Builds the engine into `www/pkg`.
+pub fn engine(goal: Goal) -> Result {
     setup::wasm_target()?;
     let start = Instant::now();
     let profile = if goal == Goal::Serve { "wasm-serve" } else { "wasm-release" };
@@ -58,8 +55,8 @@ pub fn engine(goal: Goal, native: &str) -> Result {
     }
     let bytes = publish(&bound)?;
     // While somebody edits passes, the texts of the start will do: they cost a native build.
-    if goal == Goal::Release || !root().join("www/pkg/docs.json").exists() {
-        explanations(native)?;
+    if goal == Goal::Serve && !root().join("www/pkg/docs.json").exists() {
+        explanations(None)?;
     }
     let seconds = start.elapsed().as_secs_f32();
     println!("engine: {} and {} KB of WebAssembly in www/pkg, {seconds:.1} s", bytes[0] / 1000, bytes[1] / 1000);
@@ -100,10 +97,14 @@ fn optimise(wasm: &Path) -> Result {
     write(wasm, &read(&kept)?)
 }
 
-/// Writes the list of passes with the long texts about them, which the engine of the page does not hold.
-fn explanations(profile: &str) -> Result {
-    let run = ["run", "--quiet", "--profile", profile, "--package", "passlab", "--", "passes", "--json"];
-    let list = cargo().args(run).read();
+/// Writes the list of passes with the long texts about them, which the engine of the page does not hold. They come from the
+/// command line: as it is built already, or built for it.
+pub fn explanations(built: Option<&Path>) -> Result {
+    let program = match built {
+        Some(path) => sh(path),
+        None => cargo().args(["run", "--quiet", "--package", "passlab", "--"]),
+    };
+    let list = program.args(["passes", "--json"]).read();
     let list = list.ok_or("passlab passes --json failed")?;
     write_if_changed(&root().join("www/pkg/docs.json"), list.as_bytes()).map(drop)
 }

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     let done = match command.as_str() {
         "serve" => serve::serve(&rest),
         "build" if rest.is_empty() => build::build(),
-        "engine" if rest.is_empty() => engine::engine(engine::Goal::Serve, engine::AT_WORK),
+        "engine" if rest.is_empty() => engine::engine(engine::Goal::Serve),
         "python" => python::python(&rest),
         "test" => test::test(&rest),
         "codegen" if rest.is_empty() => sh::cargo().args(["test", "--quiet", "--test", "codegen"]).env("BLESS", "1").run(),

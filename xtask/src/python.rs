@@ -1,6 +1,6 @@
 //! `cargo xtask python`: files of Python on the page's own Python and engine, in Node.
 
-use crate::engine::{AT_WORK, Goal, engine};
+use crate::engine::{Goal, engine};
 use crate::setup;
 use crate::sh::{Result, root, sh};
 
@@ -8,7 +8,7 @@ use crate::sh::{Result, root, sh};
 pub fn python(args: &[String]) -> Result {
     setup::npm_packages()?;
     if !root().join("www/pkg/passlab.js").exists() {
-        engine(Goal::Serve, AT_WORK)?;
+        engine(Goal::Serve)?;
     }
     let here = std::env::current_dir().map_err(|error| error.to_string())?;
     sh("node").arg(root().join("www/python/node/main.mjs")).args(args).env("PASSLAB_CWD", here).quiet().run()

@@ -1,6 +1,6 @@
 //! `cargo xtask serve`: Vite serves the page; a change in the engine's sources rebuilds the engine.
 
-use crate::engine::{AT_WORK, Goal, engine};
+use crate::engine::{Goal, engine};
 use crate::setup;
 use crate::sh::{Result, root, sh};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub fn serve(args: &[String]) -> Result {
     let (host, port) = address(args)?;
     setup::npm_packages()?;
     let mut seen = sources();
-    engine(Goal::Serve, AT_WORK)?;
+    engine(Goal::Serve)?;
     let mut vite = sh("node")
         .arg(root().join("xtask/vite.mjs"))
         .args(["--host", &host, "--port", &port, "--clearScreen", "false"])
@@ -39,7 +39,7 @@ pub fn serve(args: &[String]) -> Result {
         }
         println!("\nengine: {} changed, rebuilding", changed(&seen, &now));
         seen = now;
-        if let Err(message) = engine(Goal::Serve, AT_WORK) {
+        if let Err(message) = engine(Goal::Serve) {
             println!("engine: not rebuilt, the page keeps the last good one: {message}");
         }
     }

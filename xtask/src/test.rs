@@ -2,7 +2,7 @@
 //! found in their turn. A failed stage does not hide the later ones; the last line counts them.
 
 use crate::build;
-use crate::engine::{Goal, engine};
+use crate::engine::{Goal, engine, explanations};
 use crate::setup::{self, WASM_TARGET};
 use crate::sh::{Result, Sh, cargo, npm, root, sh, target_dir};
 use std::process::Child;
@@ -48,6 +48,7 @@ const STAGES: &[Stage] = &[
     Stage::new("wasm-node", "the boundary of the engine, in Node", wasm_node).beside("deep"),
     Stage::new("wasm-browser", "the same in a worker of a browser", wasm_browser),
     Stage::new("engine", "the optimised engine in www/pkg", wasm_engine).beside("clippy"),
+    Stage::new("texts", "the long texts about passes in www/pkg", texts),
     Stage::new("types", "tsc finds no type errors in the page", types),
     Stage::new("lint", "biome finds nothing in the page", lint),
     Stage::new("unit", "unit tests of the page", unit),
@@ -226,7 +227,14 @@ fn without_browser(why: String) -> Result<Done> {
 
 fn wasm_engine() -> Result<Done> {
     setup::npm_packages()?;
-    engine(Goal::Release, CHECKED)?;
+    engine(Goal::Release)?;
+    Ok(Passed)
+}
+
+/// The command line that *native* has built gives the texts.
+fn texts() -> Result<Done> {
+    let built = target_dir().join(CHECKED).join(format!("passlab{}", std::env::consts::EXE_SUFFIX));
+    explanations(built.exists().then_some(built.as_path()))?;
     Ok(Passed)
 }
 
