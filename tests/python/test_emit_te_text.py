@@ -166,3 +166,27 @@ def test_axes_of_one_element_go_and_symbolic_ones_stay():
     A = te.placeholder((1, n, 4), "float32", "A")
     assert [str(extent) for extent in topi.squeeze(A).shape] == ["n", "4"]
     assert len(topi.squeeze(te.placeholder((n, 4), "float32", "B")).shape) == 2
+
+
+def test_a_module_that_is_not_well_formed_is_refused_unless_that_is_deliberate():
+    with pytest.raises(tvm.error.DiagnosticError, match="not well-formed"):
+
+        @I.ir_module(s_tir=True)
+        class Refused:
+            @R.function
+            def main(x: R.Tensor((3,), "float32")):
+                with R.dataflow():
+                    y = R.call_packed("f", x, ty_args=R.Tensor((3,), "float32"))
+                    R.output(y)
+                return y
+
+    @I.ir_module(check_well_formed=False, s_tir=True)
+    class Deliberate:
+        @R.function
+        def main(x: R.Tensor((3,), "float32")):
+            with R.dataflow():
+                y = R.call_packed("f", x, ty_args=R.Tensor((3,), "float32"))
+                R.output(y)
+            return y
+
+    assert not relax.analysis.check_well_formed(Deliberate)

@@ -517,11 +517,23 @@ def ir_module(mod=None, check_well_formed=True, s_tir=False):
         made = read(text, names, origin)
         if not isinstance(made, IRModule):
             made = IRModule.from_expr(made)
+        if check_well_formed:
+            _check(made, text, origin)
         made.__dict__["__name__"] = cls.__name__
         return made
 
     outer = 1 if mod is not None else 0
     return decorate(mod) if mod is not None else decorate
+
+
+def _check(mod, text, origin):
+    """Raises unless the functions of Relax are well-formed."""
+    from ..relax.analysis import check_well_formed
+    from ..relax.expr import Function
+
+    if any(isinstance(func, Function) for func in mod.functions.values()) and not check_well_formed(mod):
+        message = "Program is not well-formed. If this is deliberate, consider setting check_well_formed in the top-level decorator to False to disable this check."
+        raise DiagnosticError(_rendered(text, message, 0, 1, "", origin))
 
 
 def from_source(program, extra_vars=None, check_well_formed=True, s_tir=False):
