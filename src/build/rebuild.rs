@@ -2,8 +2,8 @@
 
 use super::run::{Run, is_ready, is_void_var};
 use super::{BlockBuilder, Mutation};
+use crate::infer::relax::deduce_call;
 use crate::infer::relax::types;
-use crate::infer::relax::{deduce_call, looked_up};
 use crate::ir::{Dim, Expr, ExprId, Extents, List, Store, Type, TypeId};
 use crate::ops;
 
@@ -183,8 +183,7 @@ impl BlockBuilder {
         if let Expr::Global(name) = store.expr(callee) {
             self.signature_of(store, name);
         }
-        let known = looked_up(store, callee, args, &|var| self.lookup_binding(var));
-        let found = deduce_call(store, &self.signatures, callee, known, info);
+        let found = deduce_call(store, &self.signatures, callee, args, info, &|var| self.lookup_binding(var));
         let deduced = found.is_ok() && matches!(store.expr(callee), Expr::Op(_));
         let ty = found.unwrap_or_else(|message| {
             let span = store.source_span(pre);

@@ -208,7 +208,7 @@ fn by_text(left: &Printed, right: &Printed, kept: &[(u32, u32)], variables: &Var
     }
 }
 
-/// What two lines have in common that stand for each other: their role and the head of their text.
+/// The role of a line and the head of its text, which lines that stand for each other have in common.
 fn role_and_head(text: &Printed, line: u32) -> (LineRole, &str) {
     (role_class(text.lines[line as usize].role), words::head(text.line(line as usize)))
 }

@@ -2,8 +2,8 @@
 
 use super::types::{self, Bindings, Fit};
 use super::{Signatures, opaque};
-use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, PrimOp, Store, TensorInfo, Type, TypeId, VarId};
-use crate::ops::relax::deduce::Deduce;
+use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, PrimOp, Store, TensorInfo, Type, TypeId};
+use crate::ops::relax::deduce::{Bound, Deduce};
 use crate::ops::{self, dim_arith};
 use crate::print::relax_ty;
 use crate::tir::arith::Analyzer;
@@ -15,38 +15,21 @@ pub fn deduce_call(
     callee: ExprId,
     args: List<Expr>,
     info: Option<Id<CallInfo>>,
+    bound: Bound<'_>,
 ) -> Result<TypeId, String> {
     const FEW: usize = 8;
     let any = store.ty(Type::Any);
     let typed = |arg: ExprId| (arg, store.checked_type(arg).unwrap_or(any));
     if args.len() > FEW {
         let (args, types): (Vec<ExprId>, Vec<TypeId>) = store.items(args).map(typed).unzip();
-        return deduce(store, signatures, callee, &args, &types, info);
+        return deduce(store, signatures, callee, &args, &types, info, bound);
     }
     // Nearly all calls have few arguments, which need no memory of their own.
     let (mut few, mut types) = ([callee; FEW], [any; FEW]);
     for (at, arg) in store.items(args).enumerate() {
         (few[at], types[at]) = typed(arg);
     }
-    deduce(store, signatures, callee, &few[..args.len()], &types[..args.len()], info)
-}
-
-/// Returns the arguments of a call as its type depends on them. An element type in a variable is one of `R.memory.view` (TVM's rule
-/// looks the variable up).
-pub fn looked_up(store: &mut Store, callee: ExprId, args: List<Expr>, value_of: &dyn Fn(VarId) -> Option<ExprId>) -> List<Expr> {
-    const DTYPE: usize = 2;
-    let is_view =
-        matches!(store.expr(callee), Expr::Op(op) if ops::info(op).relax.as_ref().is_some_and(|row| row.name == "memory.view"));
-    if !is_view || args.len() <= DTYPE {
-        return args;
-    }
-    let mut given: Vec<ExprId> = store.items(args).collect();
-    while let Expr::Var(var) = store.expr(given[DTYPE])
-        && let Some(value) = value_of(var)
-    {
-        given[DTYPE] = value;
-    }
-    store.list(&given)
+    deduce(store, signatures, callee, &few[..args.len()], &types[..args.len()], info, bound)
 }
 
 fn deduce(
@@ -56,6 +39,7 @@ fn deduce(
     args: &[ExprId],
     types: &[TypeId],
     info: Option<Id<CallInfo>>,
+    bound: Bound<'_>,
 ) -> Result<TypeId, String> {
     let (attrs, ty_args): (Option<AttrsId>, Vec<TypeId>) = match info {
         Some(info) => {
@@ -69,7 +53,7 @@ fn deduce(
             let Some((row, rule)) = ops::info(op).relax.as_ref().and_then(|row| Some((row, row.deduce?))) else {
                 return Ok(store.ty(Type::Any));
             };
-            rule(&mut Deduce { store, op: row.name, args, types, attrs, ty_args: &ty_args })
+            rule(&mut Deduce { store, op: row.name, args, types, attrs, ty_args: &ty_args, bound })
         }
         // `R.call_packed` has the type that it names, or any.
         Expr::Extern(_) => Ok(match ty_args.as_slice() {

@@ -10,7 +10,7 @@ pub mod effects;
 pub mod types;
 
 pub(crate) use call::deduce_callable;
-pub use call::{closed_reshape, deduce_call, looked_up};
+pub use call::{closed_reshape, deduce_call};
 
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
@@ -303,8 +303,7 @@ impl<'s> Deducer<'s> {
 
     /// The type of a call whose arguments have theirs.
     fn deduced(&self, store: &mut Store, callee: ExprId, args: List<Expr>, info: Option<Id<CallInfo>>) -> Result<TypeId, String> {
-        let args = looked_up(store, callee, args, &|var| self.bindings.get(&var).map(|binding| binding.value));
-        deduce_call(store, self.signatures, callee, args, info)
+        deduce_call(store, self.signatures, callee, args, info, &|var| self.bindings.get(&var).map(|binding| binding.value))
     }
 
     /// Gives `post` its type.

@@ -226,7 +226,7 @@ fn with_shapes(store: &mut Store, cx: &Mutation, call: ExprId) -> ExprId {
 fn deduced_anew(store: &mut Store, call: ExprId) -> ExprId {
     let node = store.expr(call);
     let (Expr::Call { callee, args, info }, Some(old)) = (node, store.checked_type(call)) else { return call };
-    match deduce_call(store, &Signatures::default(), callee, args, info) {
+    match deduce_call(store, &Signatures::default(), callee, args, info, &|_| None) {
         Ok(new) if new != old => {
             let weaker = types::fit(store, new, old) == Fit::Always && types::fit(store, old, new) != Fit::Always;
             if weaker { call } else { store.rebuild(call, node, Some(new)) }

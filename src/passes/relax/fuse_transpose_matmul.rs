@@ -135,7 +135,7 @@ fn product_type(store: &mut Store, x: ExprId, w: ExprId, result: TypeId) -> Opti
     let transposed = store.use_var(transposed);
     let callee = store.add(Expr::Op(lookup_relax("matmul")?));
     let args = store.list(&[x, transposed]);
-    let product = deduce_call(store, &Signatures::default(), callee, args, None).ok()?;
+    let product = deduce_call(store, &Signatures::default(), callee, args, None, &|_| None).ok()?;
     let product = store.tensor_info(product)?;
     Some(store.tensor_like(TensorInfo { dtype: element, ..product }))
 }

@@ -82,7 +82,7 @@ impl Check<'_> {
             return;
         }
         // Type deduction reports arguments that do not fit.
-        if let Ok(deduced) = deduce_call(self.store, self.signatures, callee, args, info)
+        if let Ok(deduced) = deduce_call(self.store, self.signatures, callee, args, info, &|_| None)
             && fit(self.store, current, deduced) == Fit::Never
         {
             let (current, deduced) = (relax_ty(self.store, current), relax_ty(self.store, deduced));

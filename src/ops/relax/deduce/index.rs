@@ -1,8 +1,7 @@
 //! Parts of tensors (TVM: src/relax/op/tensor/index.cc).
 
 use super::{Deduce, int};
-use crate::ir::{Dim, Expr, Extents, PrimExpr, PrimOp, Type, TypeId};
-use crate::tir::arith::Analyzer;
+use crate::ir::{Dim, Expr, Extents, PrimOp, Type, TypeId};
 
 /// `take`: the shape of the indices replaces an axis. A scalar index removes the axis.
 pub fn take(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -104,13 +103,7 @@ fn canonical(cx: &mut Deduce<'_>, index: Dim, extent: Dim, step: i64) -> Option<
 /// True if an index is not negative when no symbol is.
 fn is_natural(cx: &mut Deduce<'_>, index: Dim) -> bool {
     let prim = cx.store.prim_of_dim(index);
-    let mut analyzer = Analyzer::new();
-    cx.store.for_each_prim(prim, &mut |_, node| {
-        if let PrimExpr::Var(symbol) = node {
-            analyzer.assume_natural(*symbol);
-        }
-    });
-    analyzer.const_int_bound(cx.store, prim).min >= 0
+    cx.over_extents(prim).const_int_bound(cx.store, prim).min >= 0
 }
 
 /// Returns the scalars of the tuple literal that argument `index` is.

@@ -24,8 +24,8 @@ pub(in crate::ops) mod vision;
 mod tests;
 
 use crate::ir::{
-    AttrValue, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Extents, Id, Object, PrimExpr, PrimOp, Store, TensorInfo, Type,
-    TypeId, show_type,
+    AttrValue, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Store, TensorInfo,
+    Type, TypeId, VarId, show_type,
 };
 use crate::ops::dim_arith;
 use crate::tir::arith::{Analyzer, equal_extents};
@@ -33,6 +33,9 @@ use std::rc::Rc;
 
 /// A rule: the type of the call, or the reason why there is none.
 pub type DeduceRule = fn(&mut Deduce<'_>) -> Result<TypeId, String>;
+
+/// Looks up the value that a variable is bound to.
+pub type Bound<'a> = &'a dyn Fn(VarId) -> Option<ExprId>;
 
 /// The context of a rule.
 pub struct Deduce<'a> {
@@ -48,6 +51,8 @@ pub struct Deduce<'a> {
     pub attrs: Option<AttrsId>,
     /// `out_ty` and `ty_args`: types that the call itself names.
     pub ty_args: &'a [TypeId],
+    /// The values of variables that are bound around the call.
+    pub bound: Bound<'a>,
 }
 
 /// A tensor in a rule.
@@ -262,15 +267,21 @@ impl Deduce<'_> {
         }
     }
 
-    /// Simplifies an extent, with its symbols as extents.
-    pub fn natural(&mut self, dim: Dim) -> Dim {
-        let Dim::Expr(prim) = dim else { return dim };
+    /// Returns an analyzer that takes the symbols of an expression for extents, which are not negative.
+    pub fn over_extents(&self, prim: PrimId) -> Analyzer {
         let mut analyzer = Analyzer::new();
         self.store.for_each_prim(prim, &mut |_, expr| {
-            if let crate::ir::PrimExpr::Var(symbol) = expr {
+            if let PrimExpr::Var(symbol) = expr {
                 analyzer.assume_natural(*symbol);
             }
         });
+        analyzer
+    }
+
+    /// Simplifies an extent, with its symbols as extents.
+    pub fn natural(&mut self, dim: Dim) -> Dim {
+        let Dim::Expr(prim) = dim else { return dim };
+        let mut analyzer = self.over_extents(prim);
         let simple = analyzer.simplify(self.store, prim);
         self.store.dim_of_prim(simple)
     }

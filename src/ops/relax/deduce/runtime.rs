@@ -1,8 +1,7 @@
 //! Calls of external code, memory, closures (TVM: src/relax/op/op.cc, memory).
 
 use super::{Deduce, Tensor, int};
-use crate::ir::{AttrValue, DType, DTypeCode, Dim, Expr, Extents, PrimExpr, PrimOp, Type, TypeId, show_dim, show_type};
-use crate::tir::arith::Analyzer;
+use crate::ir::{AttrValue, DType, DTypeCode, Dim, Expr, Extents, PrimOp, Type, TypeId, show_dim, show_type};
 
 /// `call_tir` and related calls: the type that they name.
 pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -193,8 +192,14 @@ fn view_dtype(cx: &mut Deduce<'_>) -> Result<Option<Option<DType>>, String> {
     if matches!(cx.store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty()) {
         return Ok(None);
     }
-    let Some(arg) = cx.args.get(2) else { return Ok(None) };
-    match cx.store.expr(*arg) {
+    let Some(&(mut arg)) = cx.args.get(2) else { return Ok(None) };
+    // The type of an element type says nothing of it, so TVM looks at the value behind a variable.
+    while let Expr::Var(var) = cx.store.expr(arg)
+        && let Some(value) = (cx.bound)(var)
+    {
+        arg = value;
+    }
+    match cx.store.expr(arg) {
         Expr::DataType(dtype) if dtype == DType::VOID => Err(format!(
             "Operator {} expects the dtype argument to be a concrete tensor datatype, but received void. Use relax.null_value() if no \
              dtype change is requested.",
@@ -204,7 +209,7 @@ fn view_dtype(cx: &mut Deduce<'_>) -> Result<Option<Option<DType>>, String> {
         Expr::Call { .. }
             if cx
                 .store
-                .called_op(*arg)
+                .called_op(arg)
                 .is_some_and(|op| crate::ops::info(op).relax.as_ref().is_some_and(|row| row.name == "null_value")) =>
         {
             Ok(None)
@@ -258,12 +263,7 @@ fn shown(cx: &Deduce<'_>, dim: Dim) -> String {
 fn is_more(cx: &mut Deduce<'_>, a: Dim, b: Dim) -> bool {
     let difference = cx.arith(PrimOp::Sub, a, b);
     let prim = cx.store.prim_of_dim(difference);
-    let mut analyzer = Analyzer::new();
-    cx.store.for_each_prim(prim, &mut |_, node| {
-        if let PrimExpr::Var(symbol) = node {
-            analyzer.assume_natural(*symbol);
-        }
-    });
+    let mut analyzer = cx.over_extents(prim);
     let simple = analyzer.simplify(cx.store, prim);
     analyzer.can_prove_greater_equal(cx.store, simple, 1)
 }

@@ -19,7 +19,7 @@ fn deduce(store: &mut Store, op: &str, types: &[TypeId], written: &[(&str, AttrV
         })
         .collect();
     let rule = row.deduce.expect("the operator has a rule");
-    let ty = rule(&mut Deduce { store, op: row.name, args: &args, types, attrs, ty_args: &[] })?;
+    let ty = rule(&mut Deduce { store, op: row.name, args: &args, types, attrs, ty_args: &[], bound: &|_| None })?;
     Ok(show_type(store, ty).to_string())
 }
 

@@ -151,7 +151,7 @@ pub fn typed_call(store: &mut Store, name: &str, args: &[ExprId], attrs: Option<
     let any = store.ty(Type::Any);
     let types: Vec<TypeId> = args.iter().map(|arg| store.checked_type(*arg).unwrap_or(any)).collect();
     let ty = match info(op).relax.as_ref().and_then(|row| row.deduce.map(|rule| (row.name, rule))) {
-        Some((name, rule)) => rule(&mut Deduce { store, op: name, args, types: &types, attrs, ty_args: &[] })?,
+        Some((name, rule)) => rule(&mut Deduce { store, op: name, args, types: &types, attrs, ty_args: &[], bound: &|_| None })?,
         None => any,
     };
     let callee = store.add(Expr::Op(op));
