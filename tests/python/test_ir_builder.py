@@ -60,6 +60,14 @@ def test_a_tensor_program():
     tvm.ir.assert_structural_equal(builder.get(), main)
 
 
+def test_targets_have_the_limits_of_their_kinds():
+    assert tvm.target.Target("metal").attrs["max_num_threads"] == 256
+    assert tvm.target.Target("opencl").attrs["thread_warp_size"] == 1
+    apple = tvm.target.Target("apple/m2-gpu")
+    assert apple.attrs["max_threads_per_block"] == 1024
+    assert apple.host.attrs["mcpu"] == "apple-m2"
+
+
 def test_a_builder_is_needed():
     with pytest.raises(ValueError, match="No builder in current scope"):
         IRBuilder.current()

@@ -2,6 +2,7 @@
 
 from ..error import InternalError
 from ..ir.expr import Var
+from ..ir.supply import UniqueNameSupply
 from .analysis import contains_impure_call, free_vars
 from .expr import DataflowBlock, DataflowVar, Function, MatchCast, SeqExpr, VarBinding
 
@@ -58,12 +59,10 @@ class DataflowBlockRewrite:
 
     def add(self, expr, name=None, is_dfvar=False):
         """Binds an expression to a new variable."""
-        taken = {var.name for var in self._users}
-        name = name or ("lv" if is_dfvar else "gv")
-        unique, at = name, 0
-        while unique in taken:
-            at += 1
-            unique = f"{name}{at}"
+        taken = UniqueNameSupply()
+        for var in self._users:
+            taken.reserve_name(var.name)
+        unique = taken.fresh_name(name or ("lv" if is_dfvar else "gv"), add_underscore=False)
         self.add_binding(VarBinding((DataflowVar if is_dfvar else Var)(unique, expr.ty), expr))
 
     def remove_unused(self, var, allow_undef=False):

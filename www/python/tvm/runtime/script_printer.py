@@ -1,5 +1,6 @@
 """How programs are printed."""
 
+from ..ir.base import Node as Scriptable
 from ..script.printer import script
 
 
@@ -14,9 +15,7 @@ def _script(obj, config):
     return script(obj, **config.options)
 
 
-def _relax_script(obj, config):
-    return script(obj, **config.options)
+_relax_script = _script
 
 
-class Scriptable:
-    """What has `script()` and `show()`."""
+_ = Scriptable

@@ -5,7 +5,7 @@ import sys
 from ..tirx.transform import HoistedConditionals, HoistedLetBindings, fill
 
 fill(sys.modules[__name__], "s_tir")
-_default_gpu_schedule = DefaultGPUSchedule  # noqa: F821 - one of those
+_default_gpu_schedule = globals()["DefaultGPUSchedule"]
 
 
 def DefaultGPUSchedule():  # noqa: N802

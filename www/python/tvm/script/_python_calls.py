@@ -1,4 +1,4 @@
-"""Functions of Python that run while a program of Relax is read. Of one that `R.emit_te` names, the tensor program joins the
+"""Functions of Python that run while a program is read. Of one that `R.emit_te` names, the tensor program joins the
 module, and a call of it takes the place of `R.emit_te`; of one that is called by itself, what it gives takes the place."""
 
 import ast
@@ -119,7 +119,7 @@ def _bound(function):
 
 
 class _Call:
-    """A call of a function of Python within a function of Relax."""
+    """A call of a function of Python within a function of a program."""
 
     def __init__(self, tree, function, call, names, read):
         self.tree, self.function, self.call, self.names, self.read = tree, function, call, names, read

@@ -97,7 +97,7 @@ class entry:  # noqa: N801
     """Names of types as TVM's parser has them. Here a type is made at once."""
 
     class TypeProxy:
-        """What a name of a type stands for."""
+        """The type that a name stands for."""
 
     class AnyProxy(TypeProxy):
         """`R.Any`."""

@@ -230,7 +230,7 @@ _APPLE = {"apple/m1-gpu": 1024, "apple/m1-gpu-restricted": 256, "apple/m2-gpu": 
 def _tagged(name):
     """The options of a device of a name."""
     if name in _APPLE:
-        host = {"kind": "llvm", "mtriple": "arm64-apple-macos", "mcpu": "apple-latest"}
+        host = {"kind": "llvm", "mtriple": "arm64-apple-macos", "mcpu": f"apple-{name[6:8]}"}
         limits = {"max_threads_per_block": _APPLE[name], "max_shared_memory_per_block": 32768, "thread_warp_size": 32}
         return {"kind": "metal", **limits, "host": host}
     limits = {"max_shared_memory_per_block": 49152, "max_threads_per_block": 1024, "thread_warp_size": 32, "registers_per_block": 65536}
@@ -267,4 +267,4 @@ def cuda(model="unknown", arch=None, options=None):
 
 def list_tags():
     """Names of targets that are known."""
-    return dict(_TAGS)
+    return {**_TAGS, **_APPLE}

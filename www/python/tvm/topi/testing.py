@@ -1,4 +1,4 @@
-"""What operators give, computed by numpy."""
+"""Results of operators, computed by numpy."""
 
 
 def strided_slice_python(data, begin, end, strides, slice_mode="end", axes=None):

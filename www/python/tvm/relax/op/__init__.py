@@ -131,7 +131,7 @@ def _fill():
         if not hasattr(owner, parts[-1]):
             setattr(owner, parts[-1], _make(name))
     aliases = {"nn.leaky_relu": "nn.leakyrelu"}
-    # What the parser writes out with other operators.
+    # The parser writes these out with other operators.
     aliases.update((name, name) for name in ("linear", "masked_fill", "nn.relu6"))
     for name in relax_operators():
         head, _, tail = name.partition(".")

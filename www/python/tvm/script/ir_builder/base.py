@@ -2,7 +2,7 @@
 
 
 class IRBuilder:
-    """Holds open frames, and what the outermost one has made."""
+    """Holds the open frames, and the result of the outermost one."""
 
     _open = []
 
@@ -30,7 +30,7 @@ class IRBuilder:
         return bool(IRBuilder._open)
 
     def get(self):
-        """What was built."""
+        """The module, function or statement that was built."""
         if self._made is None:
             raise ValueError("nothing was built")
         return self._made
@@ -69,7 +69,7 @@ class Frame:
             self.close()
 
     def opened(self):
-        """What `with` binds."""
+        """The value that `with` binds."""
         return self
 
     def close(self):

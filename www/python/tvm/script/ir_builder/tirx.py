@@ -13,12 +13,12 @@ class TIRFrame(Frame):
     """A construct around statements."""
 
     def opened(self):
-        """What `with` binds."""
+        """The value that `with` binds."""
         self.stmts = []
         return self.bound()
 
     def bound(self):
-        """What `with` binds."""
+        """The value that `with` binds."""
         return self
 
     def add(self, stmt):
