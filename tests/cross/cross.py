@@ -14,9 +14,10 @@ module; `files` stands for all of those. Without passes reading alone is compare
 
 A pair counts as equal when both results are one structure (as `passlab equal` compares), or both refuse. `varies`: TVM
 gives several results for one program, and ours is one of them. `text`: only the text
-differs; `structure`: they are different programs; `unread`: the text of one is not read back; `theirs`: TVM alone refuses; `ours`:
-we alone do; `panic`: the engine broke; `ill-formed`: TVM says so of our result and not of its own. TVM runs in a process of its own,
-so that a crash of it (`crash`) or a hang costs one pair.
+differs; `structure`: they are different programs; `unread`: the text of one is not read back; `unreadable`: TVM's is read neither
+here nor by TVM, so that nothing can be compared; `theirs`: TVM alone refuses; `ours`: we alone do; `panic`: the engine broke;
+`ill-formed`: TVM says so of our result and not of its own. TVM runs in a process of its own, so that a crash of it (`crash`) or a
+hang costs one pair.
 """
 
 import argparse
@@ -34,7 +35,9 @@ import sys
 import time
 import typing
 
-KINDS = ["equal", "both refuse", "varies", "text", "structure", "unread", "theirs", "ours", "panic", "ill-formed"]
+KINDS = ["equal", "both refuse", "varies", "unreadable", "text", "structure", "unread", "theirs", "ours", "panic", "ill-formed"]
+# Kinds of pairs that show no difference.
+FINE = KINDS[:4]
 CONV = 'ConvertLayout(desired_layouts={"relax.nn.conv2d": ["%s", "%s"]})'
 LOWERING = ["LegalizeOps()", "AnnotateTIROpPattern()", "FoldConstant()", "FuseOps()", "FuseTIR()", "DeadCodeElimination()"]
 RUNTIME = ["LegalizeOps()", "RewriteDataflowReshape()", "ToNonDataflow()", "RemovePurityChecking()", "CallTIRRewrite()",
@@ -143,9 +146,15 @@ class Worker:
         why = answer.get("why") or (refused if kind == "theirs" else "")
         if kind in ("structure", "text") and self.varies(program, calls, level, theirs):
             kind = "varies"
+        if kind == "unread":
+            kind = self.unread(answer, theirs)
         if kind in ("structure", "text", "unread") and self.formed(after) and not self.readable(answer["ours"]):
             kind = "ill-formed"
         return kind, why, changed, theirs, answer.get("ours")
+
+    def unread(self, answer, theirs):
+        """The kind of a pair of which one text is not read back."""
+        return "unreadable" if answer["why"].startswith("TVM's") and not self.readable(theirs) else "unread"
 
     def varies(self, program, calls, level, theirs):
         """True if TVM gives several results, and ours is one of them: some of its tables are in the order of addresses."""
@@ -222,7 +231,7 @@ class Worker:
         text = programs.make(rng, theme)
         say(seed=seed, calls="read", program=text)
         kind, why, _, theirs, ours = self.judge_reading(text)
-        say(name="read", kind=kind, why=why, changed=False, calls="", level=2, program=text if kind not in KINDS[:3] else "", theirs=theirs, ours=ours)
+        say(name="read", kind=kind, why=why, changed=False, calls="", level=2, program=text if kind not in FINE else "", theirs=theirs, ours=ours)
         if theirs is None:
             return
         module = self.read(text)
@@ -241,14 +250,14 @@ class Worker:
             calls, level = (rest, rng.choice([2, 2, 2, 3, 1, 0])) if word == "SEQ" else (rest, rng.choice([0, 1])) if word == "LOW" else (call, 2)
             say(seed=seed, calls=calls, program=program)
             kind, why, changed, theirs, ours = self.judge(program, calls, level, module)
-            failed = kind not in KINDS[:3]
+            failed = kind not in FINE
             name = "sequence" if word == "SEQ" else "low level" if word == "LOW" else calls.split("(")[0]
             say(name=name, kind=kind, why=why, changed=changed, calls=calls, level=level, program=program if failed else "",
                 theirs=theirs if failed else "", ours=ours if failed else "")
         if rng.random() < 0.5 and 0.12 <= stage < 0.22 and not self.passes:
             for calls in NAMED[:1]:
                 kind, why, changed, theirs, ours = self.judge(program, calls[0], 2, module)
-                failed = kind not in KINDS[:3]
+                failed = kind not in FINE
                 say(name=calls[0].split("(")[0], kind=kind, why=why, changed=changed, calls=calls[0], level=2, program=program if failed else "",
                     theirs=theirs if failed else "", ours=ours if failed else "")
 
@@ -263,6 +272,8 @@ class Worker:
             kind = "both refuse" if verdict == "refuses" else "theirs" if verdict != "panic" else verdict
         else:
             kind = "ours" if verdict == "refuses" else verdict
+        if kind == "unread":
+            kind = self.unread(answer, theirs)
         return kind, answer.get("why") or refused, False, theirs, answer.get("ours")
 
 
@@ -426,7 +437,7 @@ def files(options):
         program = "\n".join(line for line in lines if not line.startswith("# ") or " import " in line)
         answer = process.judge(program, calls, level)
         print(f"{answer['kind']:12} {path}  {calls}  {answer['why'] or ''}")
-        if answer["kind"] not in KINDS[:3]:
+        if answer["kind"] not in FINE:
             wrong += 1
             if options.shrink:
                 program, calls = shrink(process, program, calls, level, answer["kind"], options.shrink)
@@ -443,7 +454,7 @@ def table(counts, changed):
         row = counts[name] if name != "all" else total
         if name != "all":
             total.update(row)
-        pairs = sum(row[kind] for kind in KINDS)
+        pairs = sum(row[kind] for kind in KINDS if kind != "unreadable")
         moved = changed[name] if name != "all" else sum(changed.values())
         same = 100 * (row["equal"] + row["both refuse"] + row["varies"] + row["text"]) / max(pairs, 1)
         print(f"{name:34}{pairs:>7}{moved:>9}" + "".join(f"{row[kind] or '':>12}" for kind in [*KINDS, "crash"]) + f"{same:>8.2f}%")
@@ -486,7 +497,7 @@ def random_programs(options):
             elif "kind" in answer:
                 counts[answer["name"]][answer["kind"]] += 1
                 changed[answer["name"]] += answer["changed"]
-                if answer["kind"] not in KINDS[:3]:
+                if answer["kind"] not in FINE:
                     report(options, shrinker, keep, seed, answer, seen)
             else:
                 last = answer
@@ -495,7 +506,7 @@ def random_programs(options):
             pairs = sum(sum(row.values()) for row in counts.values())
             print(f"seed {seed}: {pairs} pairs, {sum(changed.values())} changed, {time.time() - begin:.0f} s", flush=True)
     table(counts, changed)
-    return 0 if all(row[kind] == 0 for row in counts.values() for kind in KINDS[4:]) else 1
+    return 0 if all(row[kind] == 0 for row in counts.values() for kind in KINDS[5:]) else 1
 
 
 def report(options, shrinker, keep, seed, answer, seen):
