@@ -16,6 +16,14 @@ pub fn any_leaf(store: &Store, id: ExprId, is: &mut dyn FnMut(ExprId) -> bool) -
     found
 }
 
+/// True if the variable of a branch was annotated with less than the branch yields: TVM rebuilds branches with bindings in
+/// an arm, and what is bound anew takes the type of its value.
+fn loses_annotation(store: &Store, binding: Binding) -> bool {
+    let Expr::If { then, other, .. } = store.expr(binding.value) else { return false };
+    let has_bindings = |arm: ExprId| matches!(store.expr(arm), Expr::Seq { blocks, .. } if !blocks.is_empty());
+    (has_bindings(then) || has_bindings(other)) && store.var_type(binding.var) != store.checked_type(binding.value)
+}
+
 /// The actions of a pass on each kind of node and binding. By default every hook only propagates changes from
 /// elsewhere: variables with a new value get its type, and uses follow their variables.
 ///
@@ -210,7 +218,7 @@ impl Mutation {
     /// Does the same as [`Mutation::reemit`] with another variable.
     pub fn reemit_as(&mut self, store: &mut Store, pre: Binding, var: VarId, value: ExprId) {
         let cast = pre.cast.map(|ty| self.ty(store, ty));
-        if var == pre.var && value == pre.value && cast == pre.cast {
+        if var == pre.var && value == pre.value && cast == pre.cast && !loses_annotation(store, pre) {
             self.builder.emit_normalized(store, pre);
             return;
         }

@@ -164,6 +164,12 @@ pub fn needs(op: &str) -> Known {
     find(op).map_or(Known::All, |rule| rule.known)
 }
 
+/// Returns TVM's message for a call of an operator whose tensor program does not take the elements of the first operand.
+pub fn unfit(store: &Store, op: &str, call: ExprId) -> Option<&'static str> {
+    let element = ops::build::args(store, call).first().and_then(|arg| store.tensor_info(store.checked_type(*arg)?)?.dtype)?;
+    elementwise::unfit(op, element)
+}
+
 /// Replaces the typed call of an operator by a call of a tensor program. Bindings that it needs go into the current
 /// block, the program into the module. `scalars` are the variables that hold symbols of the function around.
 pub fn legalize(
@@ -187,11 +193,10 @@ fn legalize_by(
     let relax = store.called_op(call).and_then(|op| ops::info(op).relax.as_ref()).map_or(name, |row| row.name);
     let (Some(rule), Some(ty)) = (find(relax), store.checked_type(call)) else { return Legalized::Same };
     let hint = if named_plainly { rule.hint.trim_start_matches("tir_") } else { rule.hint };
-    let mut lower = Lower::new(store, builder, scalars, (rule.op, hint), call, ty);
-    let element = lower.arg(0).ok().and_then(|arg| lower.info(arg)).and_then(|info| info.dtype);
-    if let Some(message) = element.and_then(|element| elementwise::unfit(rule.op, element)) {
+    if let Some(message) = unfit(store, rule.op, call) {
         return Legalized::Error(message.to_owned());
     }
+    let mut lower = Lower::new(store, builder, scalars, (rule.op, hint), call, ty);
     match (rule.lower)(&mut lower) {
         Ok(new) => Legalized::New(new),
         Err(Refused::Leave) => Legalized::Same,

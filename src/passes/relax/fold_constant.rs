@@ -142,7 +142,8 @@ impl BlockMutator for Fold<'_> {
                     self.refused = Some("Divide by zero".to_owned());
                 }
                 if self.refused.is_none() {
-                    self.refused = makes_program_of_unknown(store, name, &operands).map(str::to_owned);
+                    let refused = makes_program_of_unknown(store, name, &operands).or_else(|| topi::unfit(store, name, post));
+                    self.refused = refused.map(str::to_owned);
                 }
                 // TVM's attempt to evaluate the call leaves a binding behind: a cast that names the extents.
                 if fills_unwritten(store, name, &operands) {

@@ -55,9 +55,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     let Some(data) = store.as_function(function) else { return Ok(function) };
     // TVM rewrites the body alone, outside of the scope of the function.
     let mut cx = Mutation::new(BlockBuilder::new(module));
-    cx.builder.begin_scope(store, &[]);
     let body = build::run(store, &mut cx, &mut Unwrap, data.body);
-    cx.builder.end_scope();
     cx.builder.finish()?;
     if body == data.body {
         return Ok(function);

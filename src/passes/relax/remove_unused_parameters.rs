@@ -112,8 +112,8 @@ fn narrower(store: &mut Store, function: ExprId) -> Option<(ExprId, Callee)> {
     }
     let kept = old.iter().map(|param| (store.var_type(*param), params.contains(param))).collect();
     let mut known: Vec<Id<Symbol>> = Vec::new();
+    // A parameter that is a scalar counts as no definition of its symbol.
     for param in &params {
-        known.extend(store.var_data(*param).symbol);
         known.extend(store.var_type(*param).into_iter().flat_map(|ty| symbols(store, ty, true)));
     }
     let mut missing = free_symbols(store, data.body);
@@ -176,7 +176,10 @@ fn free_symbols(store: &Store, body: ExprId) -> Vec<Id<Symbol>> {
                     found.extend(store.var_type(binding.var).into_iter().flat_map(|ty| symbols(store, ty, false)));
                 }
             }
-            Expr::Var(var) => found.extend(store.var_type(var).into_iter().flat_map(|ty| symbols(store, ty, false))),
+            Expr::Var(var) => {
+                found.extend(store.var_data(var).symbol);
+                found.extend(store.var_type(var).into_iter().flat_map(|ty| symbols(store, ty, false)));
+            }
             _ => {}
         }
     }

@@ -19,9 +19,7 @@ pub(in crate::passes::relax) fn rewritten_out_of_scope(
         return Ok(function);
     }
     let mut cx = Mutation::new(BlockBuilder::new(module));
-    cx.builder.begin_scope(store, &[]);
     let body = build::run(store, &mut cx, &mut Branches, data.body);
-    cx.builder.end_scope();
     cx.builder.finish()?;
     // The signature is not visited.
     let new = store.add_function(Function { body, ..data });
