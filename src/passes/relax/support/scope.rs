@@ -56,7 +56,10 @@ impl BlockMutator for Branches {
             return post;
         }
         let Expr::If { cond, then, other } = store.expr(post) else { return post };
+        // The type is that of the arms, which have a scope, also where there is none around them.
+        cx.builder.begin_inner_scope();
         let erased = store.checked_type(pre).map(|ty| cx.builder.erase(store, ty));
+        cx.builder.end_scope();
         let Some(ty) = erased else { return post };
         let [then, other] = [(then, "then_branch_with_dyn"), (other, "else_branch_with_dyn")]
             .map(|(arm, name)| if has_bindings(store, arm) { arm } else { cast(store, arm, ty, name) });
