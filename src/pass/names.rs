@@ -9,6 +9,8 @@ use crate::parse::suggest;
 pub(super) struct Wanted<'n> {
     /// Prefixes that the pass may have, the likeliest first.
     prefixes: &'static [&'static str],
+    /// The dialect whose module the name stands in.
+    dialect: Option<Dialect>,
     /// The name without one.
     base: &'n str,
     /// The note for a pass that is found.
@@ -47,47 +49,49 @@ const GONE: &[&str] = &[
     "TextureFlatten",
 ];
 
-/// Modules of TVM that a name may stand in, and the prefixes of passes that are meant.
-const MODULES: &[(&str, &[&str])] = &[
-    ("relay.transform.", &[""]),
-    ("relay._transform.", &[""]),
-    ("relax.transform.", &[""]),
-    ("transform.", &[""]),
-    ("dlight.", &[""]),
-    ("s_tir.dlight.", &[""]),
-    ("tirx.transform.", &["tirx.", "s_tir."]),
-    ("s_tir.transform.", &["s_tir.", "tirx."]),
-    ("tir.transform.", &["tirx.", "s_tir."]),
-    ("backend.cuda.transforms.", &["s_tir.", "tirx."]),
-    ("tirx.", &["tirx.", "s_tir."]),
-    ("s_tir.", &["s_tir.", "tirx."]),
-    ("tir.", &["tirx.", "s_tir."]),
-    ("", &["", "tirx.", "s_tir."]),
+/// Modules of TVM that a name may stand in, the prefixes of passes that are meant, and their dialect where it is said.
+const MODULES: &[(&str, &[&str], Option<Dialect>)] = &[
+    ("relay.transform.", &[""], Some(Dialect::Relay)),
+    ("relay._transform.", &[""], Some(Dialect::Relay)),
+    ("relax.transform.", &[""], Some(Dialect::Relax)),
+    ("transform.", &[""], None),
+    ("dlight.", &[""], None),
+    ("s_tir.dlight.", &[""], None),
+    ("tirx.transform.", &["tirx.", "s_tir."], None),
+    ("s_tir.transform.", &["s_tir.", "tirx."], None),
+    ("tir.transform.", &["tirx.", "s_tir."], None),
+    ("backend.cuda.transforms.", &["s_tir.", "tirx."], None),
+    ("tirx.", &["tirx.", "s_tir."], None),
+    ("s_tir.", &["s_tir.", "tirx."], None),
+    ("tir.", &["tirx.", "s_tir."], None),
+    ("", &["", "tirx.", "s_tir."], None),
 ];
 
 impl<'n> Wanted<'n> {
     /// Parses the name in a call.
     pub(super) fn of(name: &'n str) -> Wanted<'n> {
         let inner = name.strip_prefix("tvm.").unwrap_or(name);
-        let found = MODULES.iter().find_map(|(module, prefixes)| Some((inner.strip_prefix(module)?, *prefixes)));
-        let (base, prefixes) = found.unwrap_or((inner, &[""]));
+        let found = MODULES.iter().find_map(|(module, prefixes, of)| Some((inner.strip_prefix(module)?, *prefixes, *of)));
+        let (base, prefixes, dialect) = found.unwrap_or((inner, &[""], None));
         let is_tir = prefixes != [""];
         let rename = |table: &'static [(&'static str, &'static str)]| table.iter().find(|(earlier, _)| *earlier == base);
         if let Some((_, now)) = rename(EARLIER) {
-            return Wanted { prefixes, base: now, note: None };
+            return Wanted { prefixes, dialect, base: now, note: None };
         }
         match rename(EARLIER_TIR).filter(|_| is_tir) {
-            Some((_, now)) => Wanted { prefixes, base: now, note: Some(format!("TVM 0.27 calls `{name}` {now}")) },
-            None => Wanted { prefixes, base, note: None },
+            Some((_, now)) => Wanted { prefixes, dialect, base: now, note: Some(format!("TVM 0.27 calls `{name}` {now}")) },
+            None => Wanted { prefixes, dialect, base, note: None },
         }
     }
 
-    /// Returns the pass of that name among those for a dialect, or among the others.
+    /// Returns the pass of that name among those of the dialect that the name says. Where it says none, those for the
+    /// dialect of the program come before others.
     pub(super) fn among(&self, passes: &'static [&'static PassSpec], dialect: Dialect) -> Option<&'static PassSpec> {
         let find = |own: bool| {
             self.prefixes.iter().find_map(|prefix| {
                 let is = |name: &str| name.strip_prefix(prefix) == Some(self.base);
-                let fits = |spec: &&&PassSpec| spec.works_on(dialect) == own;
+                let said = |spec: &PassSpec| self.dialect.is_none_or(|dialect| spec.works_on(dialect));
+                let fits = |spec: &&&PassSpec| spec.works_on(dialect) == own && said(spec);
                 let by_factory = passes.iter().filter(fits).find(|spec| is(spec.name));
                 by_factory.or_else(|| passes.iter().filter(fits).find(|spec| is(spec.info_name.trim())))
             })
@@ -104,6 +108,10 @@ impl<'n> Wanted<'n> {
     pub(super) fn missing(&self, passes: &[&PassSpec]) -> Option<String> {
         if self.prefixes != [""] && GONE.contains(&self.base) {
             return Some(format!("TVM 0.27 has no {} any more", self.base));
+        }
+        if let Some(spec) = passes.iter().find(|spec| self.dialect.is_some() && spec.name == self.base) {
+            let of = spec.dialects.first().map_or("", |dialect| dialect.title());
+            return Some(format!("`{}` is a pass of {of}", spec.name));
         }
         let bare = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
         let near = suggest::nearest(self.base, passes.iter().map(|spec| bare(spec.name)))?;
@@ -133,5 +141,17 @@ mod tests {
     fn a_pass_that_is_gone_is_named_as_such() {
         assert_eq!(Wanted::of("tir.InjectPrefetch").missing(&[]).as_deref(), Some("TVM 0.27 has no InjectPrefetch any more"));
         assert_eq!(Wanted::of("relay.transform.InjectPrefetch").missing(&[]), None);
+    }
+
+    #[test]
+    fn a_name_in_the_module_of_a_dialect_means_no_pass_of_another() {
+        let passes: &[&PassSpec] = crate::passes::ALL;
+        let found = |name| Wanted::of(name).among(passes, Dialect::Relax).map(|spec| spec.works_on(Dialect::Relax));
+        assert_eq!(found("FoldConstant"), Some(true));
+        assert_eq!(found("relax.transform.FoldConstant"), Some(true));
+        assert_eq!(found("relay.transform.FoldConstant"), Some(false));
+        assert_eq!(found("relay.transform.LegalizeOps"), None);
+        let note = Wanted::of("relay.transform.LegalizeOps").missing(passes);
+        assert_eq!(note.as_deref(), Some("`LegalizeOps` is a pass of Relax"));
     }
 }

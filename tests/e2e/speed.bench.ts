@@ -30,7 +30,9 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   console.log(
-    [`${"what".padEnd(WIDTH)}${"best".padStart(8)}${"median".padStart(8)}${"p95".padStart(8)}  ms`]
+    [
+      `${"what".padEnd(WIDTH)}${"best".padStart(8)}${"median".padStart(8)}${"p95".padStart(8)}${"most".padStart(8)}  ms`,
+    ]
       .concat(table)
       .join("\n"),
   );
@@ -43,7 +45,12 @@ const quantile = (values: number[], q: number) =>
   0;
 
 function report(what: string, times: number[]): void {
-  const cells = [Math.min(...times), quantile(times, 0.5), quantile(times, 0.95)];
+  const cells = [
+    Math.min(...times),
+    quantile(times, 0.5),
+    quantile(times, 0.95),
+    Math.max(...times),
+  ];
   table.push(what.padEnd(WIDTH) + cells.map((ms) => ms.toFixed(1).padStart(8)).join(""));
 }
 
