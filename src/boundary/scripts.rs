@@ -140,7 +140,8 @@ crate::words! {
         DefinedSymbolicVars = "definedSymbolicVars",
         /// A function: the extents that it uses and does not define.
         FreeSymbolicVars = "freeSymbolicVars",
-        /// An expression, a module: 1 if it may have a side effect.
+        /// An expression, the name of the function around it (or the expression again), a module: 1 if it may have a side
+        /// effect apart from calling itself.
         ContainsImpureCall = "containsImpureCall",
         /// A tensor program: 1 if it only reshapes.
         HasReshapePattern = "hasReshapePattern",

@@ -171,7 +171,9 @@ export const ANALYSIS = {
   definedSymbolicVars: 2,
   /** A function: the extents that it uses and does not define. */
   freeSymbolicVars: 3,
-  /** An expression, a module: 1 if it may have a side effect. */
+  /**
+   * An expression, the name of the function around it (or the expression again), a module: 1 if it may have a side effect apart from calling itself.
+   */
   containsImpureCall: 4,
   /** A tensor program: 1 if it only reshapes. */
   hasReshapePattern: 5,

@@ -67,10 +67,21 @@ pub fn is_impure_call(store: &Store, module: &Module, call: ExprId) -> bool {
 /// True if evaluating an expression may have side effects. A function that is only created has none; for a function as
 /// `root`, its body counts.
 pub fn contains_impure_call(store: &Store, module: &Module, root: ExprId) -> bool {
+    contains_impure_call_of_another(store, module, root, root)
+}
+
+/// The same without calls of `own`, the name of the function itself.
+pub fn contains_impure_call_of_another(store: &Store, module: &Module, root: ExprId, own: ExprId) -> bool {
+    let is_own = |callee: ExprId| match (store.expr(callee), store.expr(own)) {
+        (Expr::Var(callee), Expr::Var(own)) => callee == own,
+        (Expr::Global(callee), Expr::Global(own)) => callee == own,
+        _ => false,
+    };
+    let is_other = |call: ExprId| store.call(call).is_some_and(|call| !is_own(call.callee));
     let mut stack = Vec::new();
     let mut next = Some(store.as_function(root).map_or(root, |function| function.body));
     while let Some(id) = next {
-        if is_impure_call(store, module, id) {
+        if is_impure_call(store, module, id) && is_other(id) {
             return true;
         }
         if !matches!(store.expr(id), Expr::Function(_)) {

@@ -28,7 +28,7 @@ pub static OPS: &[OpInfo] =
     &[
         op("grad.avg_pool2d_backward", "The gradient of `nn.avg_pool2d`.")
             .relax(relax(&[value("output_grad"), value("data")], deduce::grad::backward).attrs(&POOL2D).order(POOL2D_ORDER)),
-        op("grad.end_checkpoint", "Ends such a part.").relax(relax(&[value("input")], deduce::same)),
+        op("grad.end_checkpoint", "Ends such a part.").relax(relax(&[value("input")], deduce::grad::checkpoint)),
         op("grad.max_pool2d_backward", "The gradient of `nn.max_pool2d`.")
             .relax(relax(&[value("output_grad"), value("data")], deduce::grad::backward).attrs(&POOL2D).order(POOL2D_ORDER)),
         op("grad.nll_loss_backward", "The gradient of `nn.nll_loss`.").relax(
@@ -40,7 +40,7 @@ pub static OPS: &[OpInfo] =
         ),
         op("grad.no_grad", "Nothing is differentiated through it.").relax(relax(&[value("input")], deduce::same)),
         op("grad.start_checkpoint", "Begins a part that is computed again for the gradient.")
-            .relax(relax(&[value("input")], deduce::same)),
+            .relax(relax(&[value("input")], deduce::grad::checkpoint)),
         op("grad.take_backward", "The gradient of `take`.").relax(
             relax(&[value("output_grad"), value("x"), value("indices")], deduce::grad::backward)
                 .attrs(&index::RELAX_TAKE)

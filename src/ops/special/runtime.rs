@@ -82,7 +82,7 @@ pub static OPS: &[OpInfo] = &[
             .attrs(&schema("relax.attrs.ToVDeviceAttrs", &[field::required("dst_vdevice", AttrKind::Any)])),
     ),
     op("vm.alloc_storage", "Memory, of the virtual machine.").relax(relax(
-        &[value("shape"), dtype("runtime_device_index"), prim("dtype"), string("storage_scope").or_none()],
+        &[value("shape"), prim("runtime_device_index"), dtype("dtype"), string("storage_scope").or_none()],
         deduce::any,
     )),
     op("vm.alloc_tensor", "A tensor in memory of the virtual machine.").relax(relax(

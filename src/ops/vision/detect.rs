@@ -3,7 +3,7 @@
 use super::detect_kernels as kernels;
 use crate::ir::{AttrValue, DType, Dim, TypeId};
 use crate::ops::relax::deduce;
-use crate::ops::row::{op, relax, relax_untyped, relay, value};
+use crate::ops::row::{op, relax, relay, value};
 use crate::ops::schema::{field, schema};
 use crate::ops::tensor::{ensure, input};
 use crate::ops::{AttrDefault, AttrKind, AttrsSchema, OpInfo, OpPattern};
@@ -116,13 +116,16 @@ pub static OPS: &[OpInfo] = &[
             all_class_non_max_suppression_rule,
         ))
         .relax(
-            relax_untyped(&[
-                value("boxes"),
-                value("scores"),
-                value("max_output_boxes_per_class"),
-                value("iou_threshold"),
-                value("score_threshold"),
-            ])
+            relax(
+                &[
+                    value("boxes"),
+                    value("scores"),
+                    value("max_output_boxes_per_class"),
+                    value("iou_threshold"),
+                    value("score_threshold"),
+                ],
+                deduce::vision::suppression_by_class,
+            )
             .attrs(&schema("relax.attrs.AllClassNonMaximumSuppressionAttrs", &[field::text("output_format", "onnx")])),
         ),
     op(

@@ -56,6 +56,9 @@ impl<'s> Reader<'s, '_> {
             self.bare_hint(callee);
             return Ok(Value::Type(self.ty(id)?));
         }
+        if let Some(call) = self.method(id, callee, args) {
+            return call;
+        }
         let callee = self.eval(callee)?;
         let span = self.span(id);
         let callee = match callee {

@@ -117,6 +117,9 @@ impl<'s> Reader<'s, '_> {
             let name = self.store.name(text);
             return Ok(Value::Expr(self.store.add(Expr::Global(name))));
         }
+        if let Some(member) = self.member_of_value(id) {
+            return member;
+        }
         let stop = self.error_at("relax-syntax", format!("`{}` means nothing here", self.text(id)), id);
         if self.tree.name(value) == Some("cls")
             && let Some(last) = self.diagnostics.last_mut()

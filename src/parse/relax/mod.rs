@@ -18,6 +18,7 @@ mod eval;
 mod function;
 mod given;
 mod literal;
+mod members;
 pub(super) mod meta;
 mod module;
 mod old;

@@ -6,7 +6,7 @@ use crate::boundary::scripts::Analysis;
 use crate::infer::relax::analysis::{
     all_global_vars, called_global_vars, defined_symbolic_vars, free_symbolic_vars, udchain_of_block,
 };
-use crate::infer::relax::effects::contains_impure_call;
+use crate::infer::relax::effects::contains_impure_call_of_another;
 use crate::infer::relax::types::{common, fit};
 use crate::ir::walk::post_order;
 use crate::ir::{Dim, Expr, Id, Name, Store, Symbol};
@@ -68,8 +68,8 @@ pub fn user_analysis(what: u32, words: &[u32]) -> Js<Vec<u32>> {
                 })
             }
             Analysis::ContainsImpureCall => {
-                let (expr, module) = (read.expr()?, read.module()?);
-                Ok(vec![u32::from(contains_impure_call(&lent.store, &module, expr))])
+                let (expr, own, module) = (read.expr()?, read.expr()?, read.module()?);
+                Ok(vec![u32::from(contains_impure_call_of_another(&lent.store, &module, expr, own))])
             }
             Analysis::UDChain => {
                 let block = read.block()?;

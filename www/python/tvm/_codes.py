@@ -74,7 +74,7 @@ class Analysis:
     CALLED_GLOBAL_VARS = 1  # An expression: the functions that it calls.
     DEFINED_SYMBOLIC_VARS = 2  # A function: the extents that it defines.
     FREE_SYMBOLIC_VARS = 3  # A function: the extents that it uses and does not define.
-    CONTAINS_IMPURE_CALL = 4  # An expression, a module: 1 if it may have a side effect.
+    CONTAINS_IMPURE_CALL = 4  # An expression, the name of the function around it (or the expression again), a module: 1 if it may have a side effect apart from calling itself.
     HAS_RESHAPE_PATTERN = 5  # A tensor program: 1 if it only reshapes.
     BLOCKS = 6  # An expression: its blocks.
     UDCHAIN = 7  # A block: each variable, the number of its users, and these.

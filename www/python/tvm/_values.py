@@ -420,6 +420,10 @@ def write_value(w, value):
     elif hasattr(value, "_row_o") or value.__dict__.get("_o") is not None:
         w.number(12)
         w.refer(OBJECT, value)
+    elif getattr(value, "shape", None):
+        from .relax.expr import const
+
+        write_value(w, const(value))
     elif hasattr(value, "item"):
         write_value(w, value.item())
     elif hasattr(value, "_as_attr"):

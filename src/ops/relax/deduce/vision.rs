@@ -94,6 +94,31 @@ pub fn suppression(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(if soft { tuple(cx, &data, &[whole, named, left]) } else { tuple(cx, &data, &[named, left]) })
 }
 
+/// `vision.all_class_non_max_suppression`: rows for all boxes, of which the last field says how many are filled.
+pub fn suppression_by_class(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let (boxes, scores) = (cx.tensor(0)?, cx.tensor(1)?);
+    for (tensor, name) in [(&boxes, "boxes"), (&scores, "scores count")] {
+        match tensor.rank {
+            None => return Err("Only support known ndim".to_owned()),
+            Some(3) => {}
+            Some(_) => return Err(format!("AllClassNMS input {name} should be 3-D.")),
+        }
+    }
+    let (Some(of_boxes), Some(of_scores)) = (boxes.shape.clone(), scores.shape.clone()) else {
+        return Err("AllClassNMS needs the shapes of its inputs".to_owned());
+    };
+    let (batch, classes, count) = (of_boxes[0], of_scores[1], of_boxes[1]);
+    let (long, float) = (Some(DType::I64), Some(DType::F32));
+    let fields: Vec<(Rc<[Dim]>, Option<DType>)> = if cx.text("output_format").as_deref() == Some("onnx") {
+        vec![([cx.product(&[batch, classes, count]), int(3)].into(), long), ([int(1)].into(), long)]
+    } else {
+        let rows = cx.product(&[classes, count]);
+        vec![([batch, rows, int(2)].into(), long), ([batch, rows].into(), float), ([batch].into(), long)]
+    };
+    let types: Vec<TypeId> = fields.iter().map(|(shape, dtype)| cx.out(shape, *dtype, boxes.vdevice())).collect();
+    Ok(cx.store.tuple_type(&types))
+}
+
 /// `vision.multibox_transform_loc`
 pub fn multibox(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(3)?;

@@ -50,7 +50,7 @@ from .op import (
 from .utils import convert_to_expr
 from ..runtime.vm import VirtualMachine, VMExecutable, VMInstrumentReturnKind
 from ..runtime import vm
-from . import dpl, expr_functor, struct_info, testing
+from . import dpl, expr_functor, struct_info, testing, training
 from .pipeline import get_default_pipeline, get_pipeline, register_pipeline
 from .vm_build import build
 

@@ -78,4 +78,6 @@ vpi, rocm, ext_dev, hexagon = (_maker(name) for name in ("vpi", "rocm", "ext_dev
 
 def device_from_target(target, dev_id=0):
     """The device that a target is for."""
-    return device(target.kind.name, dev_id)
+    from ..target import Target
+
+    return device(Target(target).kind.name, dev_id)

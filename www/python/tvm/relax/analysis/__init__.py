@@ -95,8 +95,9 @@ def _extents(words):
 
 
 def contains_impure_call(expr, own_name=None):
-    """True if an expression calls something with side effects."""
-    return bool(_ask(Analysis.CONTAINS_IMPURE_CALL, number(EXPR, expr), *IRModule()._words())[0])
+    """True if an expression calls something with side effects, apart from the function with its own name."""
+    own = number(EXPR, expr if own_name is None else own_name)
+    return bool(_ask(Analysis.CONTAINS_IMPURE_CALL, number(EXPR, expr), own, *IRModule()._words())[0])
 
 
 def erase_to_well_defined(ty, shape_var_map=None, var_map=None):
