@@ -21,6 +21,22 @@ const TRANSPARENT: [&str; 8] = [
 ];
 
 impl Machine<'_> {
+    /// A part of a tensor's memory as another tensor: shape, element type and offset in bytes, where they are given.
+    fn view(&self, tensor: &Tensor, shape: &Value, dtype: &Value, offset: &Value) -> Result<Tensor, String> {
+        let shape = if let Value::Shape(shape) = shape { shape.clone() } else { tensor.shape.clone() };
+        let dtype = match dtype {
+            Value::Word(word) => DType::parse(self.store.str(*word)).ok_or("the element type is not known")?,
+            _ => tensor.dtype,
+        };
+        let offset = tensor_of(offset).and_then(|offset| read_scalar::<i64>(&offset).ok()).unwrap_or(0);
+        let length = count(&shape, dtype).map_err(|error| error.0)? * dtype.bytes();
+        let data = tensor.data.as_ref().ok_or("the tensor has no value that is known")?;
+        let start = usize::try_from(offset).map_err(|_| "the offset of a view is not negative")?;
+        let end = start.checked_add(length).filter(|end| *end <= data.len());
+        let end = end.ok_or_else(|| format!("a view of {length} bytes at {start} exceeds the {} of the tensor", data.len()))?;
+        Ok(Tensor::new(dtype, shape, &data[start..end]))
+    }
+
     pub(super) fn operator(&mut self, id: ExprId, op: OpId, args: Vec<Value>) -> Step {
         let info = ops::info(op);
         let Some(row) = info.relax.as_ref() else {
@@ -66,6 +82,12 @@ impl Machine<'_> {
                     Some(_) => Value::unit(),
                     None => return Err(self.fail(id, "the condition is no truth value that is known")),
                 }
+            }
+            ("memory.view", [value, shape, dtype, offset]) => {
+                let Some(tensor) = tensor_of(value) else {
+                    return Err(self.fail(id, format!("{} has no memory to view", value.kind())));
+                };
+                cell(self.view(&tensor, shape, dtype, offset).map_err(|why| self.fail(id, why))?)
             }
             ("shape_of", [value]) => match tensor_of(value) {
                 Some(tensor) => Value::Shape(tensor.shape.clone()),

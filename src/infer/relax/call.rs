@@ -2,7 +2,7 @@
 
 use super::types::{self, Bindings, Fit};
 use super::{Signatures, opaque};
-use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, PrimOp, Store, TensorInfo, Type, TypeId};
+use crate::ir::{AttrsId, CallInfo, Dim, Expr, ExprId, Extents, Id, List, Name, PrimOp, Store, TensorInfo, Type, TypeId};
 use crate::ops::relax::deduce::{Bound, Deduce};
 use crate::ops::{self, dim_arith};
 use crate::print::relax_ty;
@@ -56,7 +56,13 @@ fn deduce(
             rule(&mut Deduce { store, op: row.name, args, types, attrs, ty_args: &ty_args, bound })
         }
         // `R.call_packed` has the type that it names, or any.
-        Expr::Extern(_) => Ok(match ty_args.as_slice() {
+        Expr::Extern(symbol) => Ok(match ty_args.as_slice() {
+            // TVM's type of this function names the rule of views (`tvm.relax.type.infer_view_ty`).
+            [] if is_pure_view(store, symbol, callee) => {
+                let row = ops::lookup_relax("memory.view").and_then(|op| ops::info(op).relax.as_ref());
+                let Some((row, rule)) = row.and_then(|row| Some((row, row.deduce?))) else { return Ok(store.ty(Type::Any)) };
+                return rule(&mut Deduce { store, op: row.name, args, types, attrs, ty_args: &[], bound });
+            }
             [] => store.ty(Type::Any),
             [one] => *one,
             many => store.tuple_type(many),
@@ -73,6 +79,13 @@ fn deduce(
             None => Ok(store.ty(Type::Any)),
         },
     }
+}
+
+/// True for the function behind `memory.view`: its type, which is not printed whole, names the rule of that operator
+/// (TVM's `tvm.relax.type.infer_view_ty`).
+fn is_pure_view(store: &Store, symbol: Id<Name>, callee: ExprId) -> bool {
+    let ty = store.checked_type(callee).map(|ty| store.type_of_id(ty));
+    store.str(symbol) == "runtime.TVMTensorCreateView" && matches!(ty, Some(Type::Callable { pure: true, .. }))
 }
 
 /// Returns the type of a call of a value of type `callee` with arguments of these types.

@@ -5,11 +5,10 @@ use crate::ir::{Buffer, Expr, ExprId, Id, Module, PrimExpr, PrimFunc, Stmt, Stor
 use crate::ops;
 use rustc_hash::FxHashSet;
 
-/// True if calls of `callee` have no side effects.
+/// True if calls of `callee` have no side effects. A linked function has some unless its type says otherwise.
 pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
     let ty = match store.expr(callee) {
         Expr::Op(op) => return ops::info(op).relax.is_none_or(|op| op.pure),
-        Expr::Extern(_) => return false,
         Expr::Global(name) => match module.function(name) {
             Some(function) => match store.expr(function) {
                 Expr::Function(id) => return store.function(id).pure,
@@ -20,7 +19,11 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
                 },
                 _ => store.checked_type(function),
             },
-            None => return true,
+            // Its name may know its type.
+            None => {
+                let ty = store.checked_type(callee).map(|ty| store.type_of_id(ty));
+                return !matches!(ty, Some(Type::Callable { pure: false, .. }));
+            }
         },
         Expr::Var(var) => store.var_type(var),
         _ => store.checked_type(callee),

@@ -220,6 +220,8 @@ impl ExprMutator for Deducer<'_> {
                 }
                 let typed = store.retyped_var(var, ty);
                 self.vars.insert(var, typed);
+                // Rules ask for the value of the variable that the operands name.
+                self.bindings.insert(typed, *binding);
                 if gives_way
                     && written.is_some()
                     && let Some(block) = store.read_in_block(var)

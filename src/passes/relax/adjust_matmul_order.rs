@@ -84,9 +84,12 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
     let second = patterns.either(first, permuted_on_lhs);
     let pattern = patterns.either(second, permuted_on_rhs);
     let shapes = Shapes { factors: [a, b, c], on_lhs, permuted_on_lhs, permuted_on_rhs };
-    let make = &mut |store: &mut Store, _: ExprId, matches: &Matches| {
+    let make = &mut |store: &mut Store, old: ExprId, matches: &Matches| {
         let is_known = |store: &Store, expr| matches!(store.expr(expr), Expr::Var(var) if known.contains(&var));
-        reordered(store, &shapes, matches, &is_known, &ranges)
+        let new = reordered(store, &shapes, matches, &is_known, &ranges)?;
+        // The outer product gives what it gave; the inner one gives what its factors say.
+        let (Expr::Call { callee, args, .. }, Expr::Call { info, .. }) = (store.expr(new), store.expr(old)) else { return Some(new) };
+        Some(store.add(Expr::Call { callee, args, info }))
     };
     let mut rewriter = CallRewriter::new("another order of products", &patterns, pattern, make);
     rewrite_bindings(cx.store, module, function, &mut rewriter)
@@ -224,6 +227,16 @@ mod tests {
     }
 
     /// As in TVM, where every pass of this kind does so.
+    #[test]
+    fn the_outer_product_keeps_its_element_type() {
+        let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(a: R.Tensor((2, 32), \"float32\"), b: R.Tensor((32, 2), \
+                    \"float32\"), c: R.Tensor((2, 16), \"float32\")):\n        with R.dataflow():\n            y = R.matmul(b, c)\n            \
+                    z = R.matmul(a, y, out_dtype=\"float64\")\n            R.output(z)\n        return z\n";
+        let new = after(text, "AdjustMatmulOrder()");
+        assert!(new.contains("R.matmul(a, b, out_dtype=None)"), "{new}");
+        assert!(new.contains("c, out_dtype=\"float64\")"), "{new}");
+    }
+
     #[test]
     fn bindings_outside_of_dataflow_blocks_are_tidied_up_though_nothing_matches() {
         let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,), dtype=\"float32\")) -> \

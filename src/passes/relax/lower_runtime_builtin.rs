@@ -178,8 +178,11 @@ fn view(store: &mut Store, cx: &Mutation, args: [ExprId; 4], ty: crate::ir::Type
         (true, None) => return Err("Legalization of R.memory.view requires that the input dtype is known.".to_owned()),
     };
     let offset = if left_out(store, offset) { int(store, 0) } else { offset };
-    // Its type is derived from its arguments and not written.
-    let callee = external(store, "runtime.TVMTensorCreateView");
+    // Its type is derived from its arguments and not written. It has no side effects.
+    let symbol = store.name("runtime.TVMTensorCreateView");
+    let any = store.ty(Type::Any);
+    let pure = store.ty(Type::Callable { params: None, ret: any, pure: true });
+    let callee = store.add_typed(Expr::Extern(symbol), Some(pure));
     let operands = store.list(&[data, to, element, offset]);
     Ok(store.add_typed(Expr::Call { callee, args: operands, info: None }, Some(ty)))
 }

@@ -423,7 +423,11 @@ def write_value(w, value):
     elif getattr(value, "shape", None):
         from .relax.expr import const
 
-        write_value(w, const(value))
+        # Rows refer to objects, so that a tensor is one constant.
+        constant = getattr(value, "_as_constant", None)
+        if constant is None:
+            constant = value._as_constant = const(value)
+        write_value(w, constant)
     elif hasattr(value, "item"):
         write_value(w, value.item())
     elif hasattr(value, "_as_attr"):

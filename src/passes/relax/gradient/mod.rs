@@ -33,10 +33,10 @@ pub static SPEC: PassSpec = PassSpec {
     config: &[],
     summary: "Adds a function that gives a result and its gradients.",
     doc: explained("Beside `main` stands `main_adjoint` then, which gives what `main` gives and the gradients of the target, a float scalar, with \
-respect to all parameters. The body has to be one dataflow block. From its last binding to its first, every operator says what it adds to the \
+respect to all parameters, or those that `require_grads` names. The body has to be one dataflow block. From its last binding to its first, every operator says what it adds to the \
 gradients of its arguments. Values between `R.grad.start_checkpoint` and `R.grad.end_checkpoint` are computed again in the backward \
 part instead of being kept. At the end, what is not used is removed and transposed products are simplified.\n\n\
-Known divergence: gradients are taken with respect to all parameters; `R.call_tir_with_grad`, whose gradient is a function of \
+Known divergence: `R.call_tir_with_grad`, whose gradient is a function of \
 Python, is an error."),
     example_before: explained("\
 # Gradient(\"main\")

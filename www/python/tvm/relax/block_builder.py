@@ -362,7 +362,7 @@ def _error_of(message):
     if "check failed" in lower or "internalerror" in lower:
         return InternalError(message)
     if re.search(
-        r"requires (its )?input .* to be|to have the same dtype|must be a (Tensor|Shape)|expects? .* to be a Tensor",
+        r"requires (its )?input .* to be|to have the same dtype|must be a (Tensor|Shape)|should be a Var|expects? .* to be a Tensor",
         message,
     ):
         return TypeError(message)

@@ -21,6 +21,47 @@ def assert_prim_expr_equal(lhs, rhs):
         raise AssertionError(f"{lhs} and {rhs} are not equal")
 
 
+def _derivative(function, values, name, at, delta):
+    """The derivative of a function by one element, by differences (five points)."""
+
+    def moved(step):
+        import numpy as np
+
+        flat = np.array(values[name]).reshape(-1).copy()
+        flat[at] = flat[at] + step
+        return float(function(**{**values, name: flat.reshape(values[name].shape)}))
+
+    slope = lambda step: (moved(step) - moved(-step)) / (2 * step)  # noqa: E731
+    return (4 * slope(delta / 2) - slope(delta)) / 3
+
+
+def check_numerical_grads(function, input_values, grad_values, function_value=None, delta=1e-3, atol=1e-2, rtol=0.1):
+    """Raises AssertionError unless gradients are about what differences of the function's values say."""
+    import numpy as np
+
+    _ = function_value
+    if not isinstance(input_values, dict):
+        count, by_place = len(input_values), function
+        input_values = {str(at): value for at, value in enumerate(input_values)}
+        grad_values = {str(at): value for at, value in enumerate(grad_values)}
+        function = lambda **given: by_place(*(given[str(at)] for at in range(count)))  # noqa: E731
+    for name, grad in grad_values.items():
+        shape = input_values[name].shape
+        if grad.shape != shape:
+            raise AssertionError(f"Gradient wrt '{name}' has unexpected shape {grad.shape}, expected {shape}")
+        found = np.array([_derivative(function, input_values, name, at, delta) for at in range(int(np.prod(shape)))])
+        given = np.array(grad).reshape(-1)
+        distance, norm = float(np.sqrt(np.sum((found - given) ** 2))), float(np.sqrt(np.sum(found**2)))
+        if not (np.isfinite(distance) and np.isfinite(norm)):
+            raise ValueError(f"NaN or infinity detected during numerical gradient checking wrt '{name}'")
+        limit = atol * float(np.sqrt(len(given))) + rtol * norm
+        if distance > limit:
+            raise AssertionError(
+                f"Analytical and numerical grads wrt '{name}' differ too much\n"
+                f"analytical grad = {given}\n numerical grad = {found}\ndistance {distance} > {limit}"
+            )
+
+
 def parameter(*values, ids=None, by_dict=None):
     """A fixture with several values."""
     import pytest

@@ -7,6 +7,7 @@ from ..._values import Array, Map
 from ...ir.expr import Expr, GlobalVar, Var
 from ...ir.module import IRModule
 from ...ir.type import Type
+from .memory import estimate_memory_usage
 
 
 def _ask(what, *words):
@@ -315,8 +316,8 @@ def get_var2val(func):
 
 
 def detect_recursion(mod):
-    """Groups of functions that call each other."""
-    calls = {var.name_hint: {item.name_hint for item in called_global_vars(func)} for var, func in mod.functions.items()}
+    """Groups of functions that name each other, whether they call or hand on."""
+    calls = {var.name_hint: {item.name_hint for item in all_global_vars(func)} for var, func in mod.functions.items()}
 
     def reached(name):
         seen, todo = set(), list(calls.get(name, ()))

@@ -1,4 +1,4 @@
 """Helpers of tests."""
 
-from . import runtime_builtin, transform
+from . import nn, runtime_builtin, transform
 from .ast_printer import ASTPrinter, dump_ast

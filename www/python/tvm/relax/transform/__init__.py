@@ -24,6 +24,8 @@ def _fill():
 
 
 _fill()
+# Its name before 0.20.
+VMBuiltinLower = LowerRuntimeBuiltin  # noqa: F821
 
 
 def BindParams(func_name, params):

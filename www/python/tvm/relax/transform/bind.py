@@ -140,6 +140,7 @@ def bind_symbolic_vars_pass(binding_map, func_name=None):
 
     def apply(mod, ctx):
         new = mod.clone()
+        used = []
         names = [func_name] if func_name is not None else [var.name_hint for var in mod.get_global_vars()]
         for name in names:
             func = mod[name]
@@ -162,6 +163,7 @@ def bind_symbolic_vars_pass(binding_map, func_name=None):
                     raise InternalError(f"Function contains multiple symbolic variables with name {key}")
                 if named[0] in known:
                     raise InternalError(f"symbolic variable {key} is bound twice")
+                used.append(key)
                 known[named[0]] = value if isinstance(value, Expr) else IntImm(named[0].dtype, int(value))
             if not known:
                 continue
@@ -169,8 +171,14 @@ def bind_symbolic_vars_pass(binding_map, func_name=None):
             params = [mutator.visit_var_def(param) for param in func.params]
             body = mutator.visit_with_new_scope(func.body, params)
             ret = mutator.visit_type(func.ret_ty)
-            made = Function(params, body, ret, func.is_pure, func.attrs)
-            new[new.get_global_var(name)] = mutator.builder_.normalize(made)
+            made = mutator.builder_.normalize(Function(params, body, ret, func.is_pure, func.attrs))
+            # The written type of the result stays, also where the body gives another one.
+            new[new.get_global_var(name)] = Function(made.params, made.body, ret, made.is_pure, made.attrs)
+        unused = [key for key in binding_map if not any(key is other for other in used)]
+        if unused:
+            raise InternalError(
+                f"Binding map contains keys {unused}, which did not correspond to any symbolic variables in the module."
+            )
         return new
 
     return PyModulePass(apply, PassInfo(0, "BindSymbolicVars"))
