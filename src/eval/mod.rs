@@ -15,6 +15,7 @@ mod tir;
 mod value;
 
 pub use making::made_args;
+pub use relax::{Linked, Ran, run_linked};
 pub use seed::{Kind, Making, seeded_value};
 pub use show::show;
 pub use tir::{Applied, BufferCost, CacheShape, Cost, Given, apply as apply_prim_func, eval_prim, run_prim_func};
@@ -123,7 +124,7 @@ pub fn eval_watching(
         return tir::apply(store, module, program, args, options, (None, false)).map(|applied| applied.value);
     }
     if module.dialect() == Dialect::Relax {
-        return relax::apply(store, module, function, args, options, watched);
+        return relax::apply(store, module, function, args, options, watched, None);
     }
     let args = fit(store, function, args)?;
     Machine::new(store, module, options).watching(watched).apply(function, &args)
@@ -158,7 +159,7 @@ pub fn eval_expr(
 ) -> Result<Value, EvalFailure> {
     if module.dialect() == Dialect::Relax {
         return match store.expr(expr) {
-            Expr::Function(_) => relax::apply(store, module, expr, args, options, None),
+            Expr::Function(_) => relax::apply(store, module, expr, args, options, None, None),
             _ => relax::eval(store, module, expr, options),
         };
     }

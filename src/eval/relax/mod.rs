@@ -5,8 +5,9 @@
 //! numbers; both are checked as in TVM's virtual machine, with its messages. Tensor programs run in [`super::tir`], operators in
 //! [`operators`]. Tensors that a lowered program allocates are cells that tensor programs write into.
 //!
-//! Linked functions (`R.call_packed` and similar calls) are not evaluated.
+//! Linked functions (`R.call_packed` and similar calls) are evaluated as far as whoever runs the program has them ([`linked`]).
 
+mod linked;
 mod matching;
 mod norm;
 pub(crate) mod operators;
@@ -16,6 +17,7 @@ mod special;
 #[cfg(test)]
 mod tests;
 
+pub use linked::{Linked, Ran, run_linked};
 pub use seed::made_args;
 
 use super::value::{Closure, Fields, RefCell, Slot, Value};
@@ -36,6 +38,7 @@ pub(super) struct Machine<'a> {
     now: Activation,
     frames: Vec<Frame>,
     watched: Watched<'a>,
+    linked: Option<&'a mut Linked<'a>>,
 }
 
 /// The variables and symbols of a function that is being evaluated.
@@ -82,6 +85,7 @@ pub(super) fn apply(
     args: &[Value],
     options: EvalOptions,
     watched: Watched,
+    linked: Option<&mut Linked<'_>>,
 ) -> Result<Value, EvalFailure> {
     let watched = watched.map(|(node, seen)| (bound_to(store, module, node), seen));
     let mut machine = Machine {
@@ -92,6 +96,10 @@ pub(super) fn apply(
         now: Activation::default(),
         frames: Vec::new(),
         watched,
+        linked: match linked {
+            Some(linked) => Some(linked),
+            None => None,
+        },
     };
     let closure = global(function);
     let start = machine.call(function, closure, args.to_vec())?;
@@ -101,7 +109,8 @@ pub(super) fn apply(
 /// Evaluates a closed expression.
 pub(super) fn eval(store: &mut Store, module: &Module, expr: ExprId, options: EvalOptions) -> Result<Value, EvalFailure> {
     let now = Activation::default();
-    let machine = Machine { store, module, fuel: options.fuel, work: options.work, now, frames: Vec::new(), watched: None };
+    let (fuel, work) = (options.fuel, options.work);
+    let machine = Machine { store, module, fuel, work, now, frames: Vec::new(), watched: None, linked: None };
     machine.run(Next::Eval(expr)).map(read_cells)
 }
 
@@ -393,19 +402,17 @@ impl Machine<'_> {
         let closure = match callee {
             Value::Closure(closure) => closure,
             Value::Op(op) => return self.operator(id, op, args),
-            Value::Word(name) => {
-                let message = format!("`{}` is a linked function, which is not evaluated here", self.store.str(name));
-                return Err(self.unable(id, message));
-            }
+            Value::Word(name) => return self.call_linked(id, name, &args).map(Next::Give),
             other => return Err(self.fail(id, format!("{} cannot be called", other.kind()))),
         };
         if let Expr::PrimFunc(program) = self.store.expr(closure.function) {
             return self.write_into(id, program, &args).map(Next::Give);
         }
         let Some(function) = self.store.as_function(closure.function) else {
-            let extern_name = matches!(self.store.expr(closure.function), Expr::Extern(_));
-            let what = if extern_name { "a linked function is not evaluated here" } else { "this cannot be called" };
-            return Err(self.unable(id, what));
+            return match self.store.expr(closure.function) {
+                Expr::Extern(name) => self.call_linked(id, name, &args).map(Next::Give),
+                _ => Err(self.unable(id, "this cannot be called")),
+            };
         };
         let mut new = Activation::default();
         for (slot, value) in closure.slots.iter().zip(closure.captured.items()) {

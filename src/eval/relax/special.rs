@@ -128,7 +128,7 @@ impl Machine<'_> {
         }))
     }
 
-    fn zeros(&self, id: ExprId, shape: &[i64], dtype: DType) -> Result<Tensor, EvalFailure> {
+    pub(super) fn zeros(&self, id: ExprId, shape: &[i64], dtype: DType) -> Result<Tensor, EvalFailure> {
         let n = count(shape, dtype).map_err(|error| self.fail(id, error.0))?;
         Ok(Tensor::new(dtype, shape, vec![0u8; n * dtype.bytes()]))
     }
@@ -156,10 +156,7 @@ impl Machine<'_> {
     fn call_tir(&mut self, id: ExprId, callee: &Value, inputs: &Value, rest: &[Value]) -> Result<Value, EvalFailure> {
         let program = match callee {
             Value::Closure(closure) => self.store.expr(closure.function),
-            Value::Word(name) => {
-                let message = format!("`{}` is a linked function, which is not evaluated here", self.store.str(*name));
-                return Err(self.unable(id, message));
-            }
+            Value::Word(name) => return self.write_linked(id, *name, inputs),
             other => return Err(self.fail(id, format!("{} cannot be called", other.kind()))),
         };
         let crate::ir::Expr::PrimFunc(program) = program else {
@@ -178,13 +175,7 @@ impl Machine<'_> {
             });
         }
         let call = self.store.call(id);
-        let info = call.and_then(|call| call.info);
-        let ty = info.and_then(|info| self.store.call_info(info).type_args.first().copied()).or(self.store.checked_type(id));
-        let known = self.symbols().clone();
-        let ty = match ty {
-            Some(ty) => substitute(self.store, ty, &known),
-            None => return Err(self.fail(id, "the type of the output is not known")),
-        };
+        let ty = self.output_type(id)?;
         let (types, is_tuple) = match self.store.type_of_id(ty) {
             Type::Tuple(types) => (types.to_vec(), true),
             _ => (vec![ty], false),
@@ -212,7 +203,18 @@ impl Machine<'_> {
         made.into_iter().next().ok_or_else(|| self.fail(id, "the program has no output"))
     }
 
-    fn fixed(&self, id: ExprId, ty: TypeId) -> Result<(DType, Vec<i64>), EvalFailure> {
+    /// The type that a call says it gives, with the values of symbols.
+    pub(super) fn output_type(&mut self, id: ExprId) -> Result<TypeId, EvalFailure> {
+        let info = self.store.call(id).and_then(|call| call.info);
+        let ty = info.and_then(|info| self.store.call_info(info).type_args.first().copied()).or(self.store.checked_type(id));
+        let known = self.symbols().clone();
+        match ty {
+            Some(ty) => Ok(substitute(self.store, ty, &known)),
+            None => Err(self.fail(id, "the type of the output is not known")),
+        }
+    }
+
+    pub(super) fn fixed(&self, id: ExprId, ty: TypeId) -> Result<(DType, Vec<i64>), EvalFailure> {
         let known = match self.store.type_of_id(ty) {
             Type::Tensor { shape, dtype } => {
                 shape.iter().map(|dim| dim.known()).collect::<Option<Vec<i64>>>().map(|shape| (*dtype, shape))

@@ -192,7 +192,7 @@ fn graph(lent: &mut Lent, patterns: &Patterns, words: &[u32], left: usize) -> Js
 }
 
 /// Asks the user's code, and keeps the first thing that went wrong: after it nothing is asked any more.
-pub(super) struct Asking<'r> {
+pub(in crate::wasm::user) struct Asking<'r> {
     runner: Option<&'r mut Runner>,
     subject: Option<Subject>,
     dialect: Dialect,

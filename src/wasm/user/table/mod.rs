@@ -8,6 +8,7 @@ mod arith;
 mod ask;
 mod programs;
 mod read;
+mod run;
 mod schedule;
 mod tir;
 mod write;

@@ -6,7 +6,7 @@ use crate::schedule::state::Saved;
 use crate::schedule::tree::What;
 use crate::schedule::{State, Tracer};
 use crate::wasm::user::{Js, Words, error, module_words, with};
-use crate::{eval, ir};
+use crate::ir;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
@@ -103,46 +103,4 @@ fn find(store: &Store, root: StmtId, what: What) -> Option<StmtId> {
         }
     }
     None
-}
-
-/// Runs a tensor program of a module on arguments: for each that it writes its place and its new contents, a constant.
-#[wasm_bindgen]
-pub fn table_run_program(module: &[u32], name: &str, args: &[u32]) -> Js<Vec<u32>> {
-    with(|lent| {
-        let module = Words::new(&lent.store, module).module()?;
-        let args = Words::new(&lent.store, args).rest(Words::expr)?;
-        let store = &mut lent.store;
-        let id = store.name(name);
-        let Some(crate::ir::Expr::PrimFunc(program)) = module.function(id).map(|function| store.expr(function)) else {
-            return Err(error(&format!("the module has no tensor program {name}")));
-        };
-        let options = eval::EvalOptions::default();
-        let said = |failure: eval::EvalFailure| error(&failure.message);
-        let values: Result<Vec<_>, _> = args.iter().map(|arg| eval::eval_expr(store, &module, *arg, &[], options)).collect();
-        let applied = eval::apply_prim_func(store, &module, program, &values.map_err(said)?, options, (None, false));
-        let applied = applied.map_err(said)?;
-        let eval::Value::Tuple(values) = &applied.value else { return Err(error("the value is not data")) };
-        let mut found = Vec::new();
-        for (place, value) in applied.written.iter().zip(values.items()) {
-            let constant = eval::value_to_expr(store, value).ok_or_else(|| error("the value is not data"))?;
-            found.extend([*place as u32, constant.index() as u32]);
-        }
-        Ok(found)
-    })
-}
-
-/// The result of a function of a module on arguments, which are constants or tuples and shapes of them.
-#[wasm_bindgen]
-pub fn table_run(module: &[u32], name: &str, args: &[u32]) -> Js<u32> {
-    with(|lent| {
-        let module = Words::new(&lent.store, module).module()?;
-        let args = Words::new(&lent.store, args).rest(Words::expr)?;
-        let store = &mut lent.store;
-        let id = store.name(name);
-        let function = module.function(id).ok_or_else(|| error(&format!("the module has no function {name}")))?;
-        let call = store.add_call(function, &args, None);
-        let value = eval::eval_expr(store, &module, call, &[], eval::EvalOptions::default()).map_err(|e| error(&e.message))?;
-        let value = eval::value_to_expr(store, &value);
-        value.map(|id| id.index() as u32).ok_or_else(|| error("the value is a function or a reference, not data"))
-    })
 }

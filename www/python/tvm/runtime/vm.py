@@ -65,11 +65,12 @@ class VirtualMachine(Object):
 
     def __init__(self, rt_mod, device=None, memory_cfg=None, profile=False):
         self.module = rt_mod
+        self._saved = {}
         self._inputs = {}
         self._outputs = {}
 
     def __getitem__(self, name):
-        return self.module[name]
+        return self._saved.get(name) or self.module[name]
 
     def time_evaluator(self, func_name, dev=None, number=10, repeat=1, *args, **kwargs):
         """A function that says how long the evaluator takes."""
@@ -88,7 +89,9 @@ class VirtualMachine(Object):
         return self._outputs[func_name]
 
     def save_function(self, func_name, saved_name, *args, **kwargs):
-        """A function with its arguments under another name."""
+        """Keeps a function with its arguments under another name."""
+        function = self[func_name]
+        self._saved[saved_name] = lambda: function(*args)
 
 
 def to_expr(value, relay=False):
@@ -121,6 +124,34 @@ def to_value(expr):
     return getattr(expr, "value", expr)
 
 
+def _run(words, name, operands, relay):
+    """The result of a function, and the arguments that functions of Python wrote into, each with its place."""
+    from ..ir import transform
+
+    transform._setup()
+    key = transform.ask_key(_linked)
+    try:
+        return list(_engine.call("table_run", _engine.words(words), name, _engine.words(operands), None if relay else key))
+    finally:
+        transform.forget_ask(key)
+
+
+def _linked(_, words):
+    """Calls a function of Python that a program names: nothing if there is none, else its result, and what it wrote."""
+    from .registry import get_global_func
+
+    function = get_global_func(get(EXPR, words[0]).global_symbol, allow_missing=True)
+    if function is None:
+        return _engine.words([])
+    args = [to_value(get(EXPR, number)) for number in words[1:]]
+    before = [bytes(arg.numpy().tobytes()) if isinstance(arg, Tensor) else None for arg in args]
+    result = function(*args)
+    places = [place for place, old in enumerate(before) if old is not None and args[place].numpy().tobytes() != old]
+    values = [to_expr(() if result is None else result), *[to_expr(args[place]) for place in places]]
+    result, *written = numbers(EXPR, values)
+    return _engine.words([result, *[word for pair in zip(places, written) for word in pair]])
+
+
 def run(mod, name, args):
     """Evaluates a function of a module. A tensor program writes into its arguments."""
     from ..tirx.function import PrimFunc
@@ -133,7 +164,10 @@ def run(mod, name, args):
             for place, number in zip(written[::2], written[1::2]):
                 args[place].copyfrom(to_value(get(EXPR, number)))
             return None
-        number = _engine.call("table_run", _engine.words(words), name, _engine.words(operands))
+        number, *written = _run(words, name, operands, mod._relay)
+        for place, value in zip(written[::2], written[1::2]):
+            if isinstance(args[place], Tensor):
+                args[place].copyfrom(to_value(get(EXPR, value)))
     except _engine.EngineError as exc:
         if str(exc).startswith("Assertion Failed"):
             raise AssertionError(str(exc)) from None
