@@ -766,6 +766,13 @@ def expand_dims(a, axis):
     return a.reshape([1 if i in axes else next(rest) for i in builtins.range(rank)])
 
 
+def append(arr, values, axis=None):
+    """The elements behind those of another array, flat unless an axis is given."""
+    if axis is None:
+        return concatenate([asarray(arr).reshape(-1), asarray(values).reshape(-1)])
+    return concatenate([asarray(arr), asarray(values)], axis=axis)
+
+
 def concatenate(arrays, axis=0):
     """Arrays one behind the other."""
     arrays = [asarray(a) for a in arrays]

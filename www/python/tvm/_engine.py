@@ -14,8 +14,8 @@ from pyodide.ffi import JsException, create_proxy, to_js
 from . import error as _error
 
 
-class EngineError(_error.InternalError):
-    """A message of the engine."""
+class EngineError(_error.InternalError, ValueError):
+    """A message of the engine. TVM has two classes for those: one for a broken promise, one for a value that does not fit."""
 
 
 _pending = []

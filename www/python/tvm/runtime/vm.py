@@ -39,9 +39,10 @@ class Module(Object):
         """A function that says how long the evaluator takes."""
         return evaluator(self[func_name], repeat)
 
-    def export_library(self, *args, **kwargs):
-        """There are no files of machine code here."""
-        raise NotImplementedError("there are no files of machine code here: programs are evaluated, not compiled")
+    def export_library(self, file_name, *args, **kwargs):
+        """Writes the program itself, which `load_module` reads: nothing is compiled."""
+        with open(file_name, "w", encoding="utf-8") as file:
+            file.write(_HEAD + self.mod.script(show_meta=True))
 
     def inspect_source(self, fmt=""):
         """There is no code of a device here."""
@@ -53,9 +54,23 @@ class Module(Object):
 Executable = VMExecutable = Module
 
 
+# The first line of a program in a file.
+_HEAD = "# A program as TVMScript, which passlab evaluates.\n"
+
+
 def load_module(path, fmt=""):
-    """There are no files of machine code here."""
-    raise NotImplementedError(f"{path} cannot be loaded: there are no files of machine code here")
+    """The program that `export_library` wrote."""
+    from ..script.parser import from_source
+
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    if not text.startswith(_HEAD):
+        raise NotImplementedError(f"{path} cannot be loaded: there is no machine code here, programs are evaluated")
+    return Module(from_source(text))
+
+
+class StateError(RuntimeError, ValueError):
+    """Inputs and outputs that a machine keeps are asked for in another order than they come."""
 
 
 class VirtualMachine(Object):
@@ -70,28 +85,45 @@ class VirtualMachine(Object):
         self._outputs = {}
 
     def __getitem__(self, name):
-        return self._saved.get(name) or self.module[name]
+        return self._saved.get(name) or (lambda *args: self._stateless(name, args))
+
+    def _stateless(self, name, args):
+        if name in self._inputs and not args:
+            raise StateError(f"the inputs of {name} are set: invoke_stateful runs it")
+        return self.module[name](*args)
 
     def time_evaluator(self, func_name, dev=None, number=10, repeat=1, *args, **kwargs):
         """A function that says how long the evaluator takes."""
-        return evaluator(self[func_name], repeat)
+        return evaluator(getattr(self, func_name, None) or self[func_name], repeat)
 
     def invoke_stateful(self, func_name):
         """Runs a function on the inputs that were set."""
-        self._outputs[func_name] = self.module[func_name](*self._inputs.get(func_name, ()))
+        if func_name not in self._inputs:
+            raise StateError(f"the inputs of {func_name} are not set: set_input does that")
+        self._outputs[func_name] = self.module[func_name](*self._inputs[func_name])
 
     def set_input(self, func_name, *args, **kwargs):
-        """Sets the inputs of a function."""
-        self._inputs[func_name] = args
+        """Sets the inputs of a function, by place or by name."""
+        params = [param.name_hint for param in self.module.mod[func_name].params][len(args) :]
+        missing = [name for name in params if name not in kwargs]
+        if missing:
+            raise ValueError(f"{func_name} needs {', '.join(missing)}, too")
+        self._inputs[func_name] = (*args, *[kwargs[name] for name in params])
 
     def get_outputs(self, func_name):
         """What a function gave."""
+        if func_name not in self._outputs:
+            raise StateError(f"{func_name} was not run yet: invoke_stateful does that")
         return self._outputs[func_name]
 
     def save_function(self, func_name, saved_name, *args, **kwargs):
         """Keeps a function with its arguments under another name."""
         function = self[func_name]
         self._saved[saved_name] = lambda: function(*args)
+
+
+# Functions that are arguments of a run, by the names that they have in it.
+_lent = {}
 
 
 def to_expr(value, relay=False):
@@ -105,6 +137,12 @@ def to_expr(value, relay=False):
         if value and all(type(item) is int for item in value):
             return ShapeExpr(value)
         return Tuple([to_expr(item, relay) for item in value])
+    if callable(value) and not hasattr(value, "numpy"):
+        from ..relax.expr import ExternFunc
+
+        name = f"function {id(value):x}"
+        _lent[name] = value
+        return ExternFunc(name)
     if type(value) in (int, float, bool) and not relay:
         return prim_value(value)
     return GenericConst(value if isinstance(value, Tensor) else tensor(value))
@@ -134,13 +172,15 @@ def _run(words, name, operands, relay):
         return list(_engine.call("table_run", _engine.words(words), name, _engine.words(operands), None if relay else key))
     finally:
         transform.forget_ask(key)
+        _lent.clear()
 
 
 def _linked(_, words):
     """Calls a function of Python that a program names: nothing if there is none, else its result, and what it wrote."""
     from .registry import get_global_func
 
-    function = get_global_func(get(EXPR, words[0]).global_symbol, allow_missing=True)
+    name = get(EXPR, words[0]).global_symbol
+    function = _lent.get(name) or get_global_func(name, allow_missing=True)
     if function is None:
         return _engine.words([])
     args = [to_value(get(EXPR, number)) for number in words[1:]]
@@ -150,6 +190,19 @@ def _linked(_, words):
     values = [to_expr(() if result is None else result), *[to_expr(args[place]) for place in places]]
     result, *written = numbers(EXPR, values)
     return _engine.words([result, *[word for pair in zip(places, written) for word in pair]])
+
+
+class KindError(_engine.EngineError, TypeError):
+    """A value is of another kind than the type that is written for it."""
+
+
+def _error_of(message):
+    """The error of TVM's machine for what the evaluator says; None where it is the same."""
+    if message.startswith("Assertion Failed"):
+        return AssertionError(message)
+    if message.startswith("ErrorContext"):
+        return KindError(message) if " but get " in message and " with " not in message.split(")  ")[-1] else None
+    return None
 
 
 def run(mod, name, args):
@@ -169,7 +222,5 @@ def run(mod, name, args):
             if isinstance(args[place], Tensor):
                 args[place].copyfrom(to_value(get(EXPR, value)))
     except _engine.EngineError as exc:
-        if str(exc).startswith("Assertion Failed"):
-            raise AssertionError(str(exc)) from None
-        raise
+        raise _error_of(str(exc)) or exc from None
     return to_value(get(EXPR, number))

@@ -22,5 +22,5 @@ class _Compiler(types.ModuleType):
         return refused
 
 
-for _name in ("cc", "clang", "ndk", "nvcc"):
+for _name in ("cc", "clang", "ndk", "nvcc", "popen_pool"):
     globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Compiler(f"{__name__}.{_name}")

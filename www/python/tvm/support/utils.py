@@ -14,6 +14,14 @@ class TempDirectory:
         """The path of a file in the folder."""
         return os.path.join(self.temp_dir, name)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        import shutil
+
+        shutil.rmtree(self.temp_dir, ignore_errors=True)
+
     def listdir(self):
         """The files in the folder."""
         return os.listdir(self.temp_dir)

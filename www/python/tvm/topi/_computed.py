@@ -1,9 +1,11 @@
 """Operators of `topi` that no operator of Relax is lowered to, as tensor expressions (`include/tvm/topi`, `python/tvm/topi/nn`)."""
 
+import struct
+
 from .. import te
 from ..ir.expr import Range
 from ..tirx.expr import Cast
-from ..tirx.op import const, max_, min_
+from ..tirx.op import const, exp, floor, max_, min_, reinterpret
 
 _AXES = [f"ax{at}" for at in range(32)]
 
@@ -142,9 +144,55 @@ def nn_batch_matmul(tensor_a, tensor_b, oshape=None, out_dtype=None, transpose_a
     return te.compute(shape, element, name=name, attrs={"layout_free_placeholders": [tensor_b]})
 
 
+def fast_exp(x):
+    """The exponential, for elements of 32 bits as a power of two times a polynomial of what remains."""
+    if x.dtype != "float32":
+        return _elementwise(list(x.shape), lambda *at: exp(x(*at)), "T_fast_exp")
+
+    def number(value):
+        return const(struct.unpack("f", struct.pack("f", value))[0], "float32")
+
+    def element(*at):
+        inside = max_(min_(x(*at), number(88.37626647949)), number(-88.37625885))
+        times = floor(inside * number(1.44269504088896341) + number(0.5))
+        rest = inside - times * number(0.6931471805599453)
+        value = number(1.9875691500e-4)
+        for following in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5):
+            value = value * rest + number(following)
+        value = value * rest * rest + rest + number(1.0)
+        power = reinterpret("float32", Cast("int32", times + number(127.0)) << 23)
+        return max_(power * value, x(*at))
+
+    return _elementwise(list(x.shape), element, "T_fast_exp")
+
+
+def nn_fast_softmax(x, axis=-1):
+    """The softmax whose exponential is a polynomial."""
+    shape = list(x.shape)
+    axis = axis + len(shape) if axis < 0 else axis
+    if not 0 <= axis < len(shape):
+        raise ValueError("axis parameter should be less than input dim")
+    rest = shape[:axis] + shape[axis + 1 :]
+
+    def along(at, value):
+        return (*at[:axis], value, *at[axis:])
+
+    def across(at):
+        return (*at[:axis], *at[axis + 1 :])
+
+    k = te.reduce_axis((0, shape[axis]), name="k")
+    greatest = te.compute(rest, lambda *at: te.max(x[along(at, k)], axis=k), name="T_softmax_maxelem")
+    below = te.compute(shape, lambda *at: x[at] - greatest[across(at)], name="T_softmax_delta")
+    power = fast_exp(below)
+    k2 = te.reduce_axis((0, shape[axis]), name="k")
+    total = te.compute(rest, lambda *at: te.sum(power[along(at, k2)], axis=k2), name="T_softmax_expsum")
+    return te.compute(shape, lambda *at: power[at] / total[across(at)], name="T_softmax_norm", attrs={"axis": axis})
+
+
 COMPUTED = {
     "clip": clip, "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul,
-    "nn.matmul": nn_matmul, "nn.dense": nn_dense, "nn.batch_matmul": nn_batch_matmul, "squeeze": squeeze,
+    "nn.matmul": nn_matmul, "nn.dense": nn_dense, "nn.batch_matmul": nn_batch_matmul,
+    "fast_exp": fast_exp, "nn.fast_softmax": nn_fast_softmax, "squeeze": squeeze,
 }  # fmt: skip
 """By the name in `topi`."""
 

@@ -102,11 +102,6 @@ def batch_norm(data, gamma, beta, moving_mean, moving_var, axis=None, epsilon=No
     return "nn.batch_norm", (data, gamma, beta, moving_mean, moving_var), given
 
 
-def fast_softmax(x, axis=-1):
-    """Its exponential is a polynomial."""
-    raise NotImplementedError("topi.nn.fast_softmax is not here")
-
-
 def resize2d(data, roi, size, layout="NCHW", *args, **kwargs):
     """A picture of another size."""
     return "image.resize2d", (data, list(size)), _resized(roi, layout, *args, **kwargs)
@@ -187,7 +182,7 @@ ADAPTED = {
     "strided_slice": strided_slice, "take": take, "gather": gather, "einsum": einsum, "trilu": trilu,
     "nn.pad": pad, "nn.conv1d": conv1d, "nn.conv2d": conv2d, "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
     "nn.adaptive_pool": adaptive_pool, "nn.global_pool": global_pool,
-    "nn.batch_norm": batch_norm, "nn.fast_softmax": fast_softmax, "nn.upsampling": upsampling, "image.resize2d": resize2d,
+    "nn.batch_norm": batch_norm, "nn.upsampling": upsampling, "image.resize2d": resize2d,
     "image.resize3d": resize3d, "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
     "vision.multibox_transform_loc": multibox_transform_loc, "argsort": argsort, "topk": topk,
 }  # fmt: skip

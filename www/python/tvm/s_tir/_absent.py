@@ -1,0 +1,37 @@
+"""Parts of TVM that are not here: their names are, so that a program which imports one runs until it uses it."""
+
+
+class Absent:
+    """What is not here; a use of it says so."""
+
+    def __init__(self, name, reason):
+        self._name = name
+        self._reason = reason
+
+    def __repr__(self):
+        return f"<{self._name}, which is not here>"
+
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError(f"{self._name} is not here: {self._reason}")
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent(f"{self._name}.{name}", self._reason)
+
+
+def absent(module, reason):
+    """The attributes of a module whose contents are not here."""
+
+    def find(name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Absent(f"{module}.{name}", reason)
+
+    return find
+
+
+def absent_intrinsics(module):
+    """The same for intrinsics, whose names are texts: a schedule that tensorizes with one is told that it is not registered."""
+    other = absent(module, "it describes units of a device")
+    return lambda name: name.removesuffix("_INTRIN").lower() if name.upper().endswith("_INTRIN") else other(name)

@@ -1,0 +1,6 @@
+"""Names of RISC-V's intrinsics, which are not here."""
+
+from .._absent import absent_intrinsics
+
+__getattr__ = absent_intrinsics(__name__)
+__all__ = []
