@@ -238,9 +238,11 @@ impl State<'_> {
                     .zip(&vars)
                     .all(|(iter, var)| Some(iter.var) == *var && iter.kind == IterKind::Spatial)
             };
-            let start =
-                (0..=data.iters.len().saturating_sub(n)).find(|start| vars.first() == Some(&Some(data.iters[*start].var)));
-            if let Some(start) = start.filter(|_| n > 0 && data.iters.len() >= n).filter(|start| runs(start)) {
+            // A block may have fewer iterators than the buffer has axes, or none.
+            let last = data.iters.len().checked_sub(n).filter(|_| n > 0);
+            let starts = last.map_or(0..0, |last| 0..last + 1);
+            let start = starts.into_iter().find(|start| vars[0] == Some(data.iters[*start].var));
+            if let Some(start) = start.filter(|start| runs(start)) {
                 let shape = self.store.buffer(padded.new).shape.clone();
                 let mut all = data.iters[..start].to_vec();
                 let mut virtuals: Vec<(Id<Symbol>, PrimId)> = Vec::new();

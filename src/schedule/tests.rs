@@ -364,3 +364,21 @@ fn padding_is_written_by_the_writer_or_behind_it_and_assumed_of_what_is_only_rea
     assert_eq!(run("", "('write', 0)", "0"), Err("ScheduleError: Type mismatch float32 vs int32".to_owned()));
     assert!(run("", "('write', 0)", "None").expect_err("no value").starts_with("ScheduleError: Transformation would introduce"));
 }
+
+/// Its end was looked for among iterators that it has not.
+#[test]
+fn a_block_without_iterators_is_padded() {
+    let text = "@I.ir_module(s_tir=True)\nclass Module:\n    @T.prim_func(s_tir=True)\n    def main(A: T.Buffer((14, 32), \"int32\")):\n        \
+                B = T.sblock_alloc_buffer(14, \"int32\")\n        for i in T.serial(14):\n            B[i] = 0\n            \
+                for k in T.serial(32):\n                with T.sblock(\"block\"):\n                    B[i] = B[i] + A[i, k]\n";
+    let store = &mut Store::new();
+    let module = crate::parse::parse(store, text).program.module;
+    let trace = "b = sch.get_sblock('block')\nsch.transform_layout(b, ('write', 0), lambda i: (i // 4, i % 4), pad_value=0)\n";
+    let trace = parse_trace(trace).expect("a trace");
+    let mut state = State::new(store, &module);
+    apply_trace(&mut state, &trace).unwrap_or_else(|failure| panic!("{}", failure.message));
+    let module = state.module();
+    let text = print::module(store, &module, &PrintOptions::default());
+    // As TVM 0.27 prints it.
+    assert!(text.contains("B[axis0, axis1] = T.if_then_else(axis0 == 3 and 2 <= axis1, 0, B[axis0, axis1] + A[axis0 * 4 + axis1, k])"));
+}

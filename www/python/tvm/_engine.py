@@ -28,6 +28,8 @@ def _raise(exc):
         _pending.clear()
         raise pending from None
     message = exc.message if hasattr(exc, "message") else str(exc)
+    if message == "unreachable":
+        message = "the engine broke: this is a fault of passlab, and what follows in this run fails, too"
     raise EngineError(message) from None
 
 
