@@ -52,23 +52,13 @@ def _is_emit_te(node, names):
 def _is_python(node, names, function):
     """True for a call of a function that the user wrote."""
     value = names.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
-    if not isinstance(value, types.FunctionType) or value.__module__.startswith("tvm.") or node.func.id in _bound(function):
-        return False
-    return not _is_program(function) or not node.keywords and all(_scalar_of(arg, function) for arg in node.args)
+    is_function = isinstance(value, types.FunctionType) and not value.__module__.startswith("tvm.")
+    return is_function and node.func.id not in _bound(function)
 
 
 def _is_program(function):
     """True for a tensor program."""
     return any("T.prim_func" in ast.unparse(item) for item in function.decorator_list)
-
-
-def _scalar_of(node, function):
-    """The element type of a scalar parameter of a tensor program; of anything else None."""
-    if not isinstance(node, ast.Name):
-        return None
-    annotation = next((arg.annotation for arg in function.args.args if arg.arg == node.id), None)
-    found = annotation if isinstance(annotation, ast.Attribute) else None
-    return found.attr if found is not None and found.attr.rstrip("0123456789") in ("bool", "int", "uint", "float") else None
 
 
 class _Replace(ast.NodeTransformer):
@@ -123,6 +113,7 @@ class _Call:
 
     def __init__(self, tree, function, call, names, read):
         self.tree, self.function, self.call, self.names, self.read = tree, function, call, names, read
+        self.is_program = _is_program(function)
         self.module = next((node for node in tree.body if isinstance(node, ast.ClassDef) and function in node.body), None)
 
     def expanded(self):
@@ -147,9 +138,12 @@ class _Call:
         from ..ir.expr import Expr
 
         made = func(*args, **kwargs)
+        if isinstance(made, (bool, int, float)) and self.is_program:
+            return ast.Constant(made)
         if not isinstance(made, Expr):
             raise TypeError(f"{self.call.func.id} gives {type(made).__name__}, which is no expression")
-        return _expression(str(made))
+        text = _expression(str(made))
+        return _Named({operand.name: node for operand, node in self.written}).visit(text) if self.is_program else text
 
     def call_tir(self, func, args, kwargs):
         """A call of the tensor program of a function, which is written before the function that calls it."""
@@ -181,10 +175,6 @@ class _Call:
         """Operands as expressions with types: those of the program that ends where the call stands."""
         if not operands:
             return []
-        if _is_program(self.function):
-            from ..ir.expr import Var
-
-            return [Var(node.id, _scalar_of(node, self.function)) for node in operands]
         self.call.operands = operands
         ending = copy.deepcopy(self.tree)
         del self.call.operands
@@ -192,13 +182,57 @@ class _Call:
             if not isinstance(node, ast.FunctionDef) or _first(node, self.names) is None:
                 continue
             if _marked([node]):
-                node.returns, node.body = None, _until(node.body)
+                node.returns, node.body = None, _until_in_program(node.body) if self.is_program else _until(node.body)
+            elif _is_program(node):
+                node.body = ast.parse("T.evaluate(0)").body
             else:
                 returns = ast.unparse(node.returns) if node.returns else "R.Any"
                 node.body = ast.parse(f'return R.call_pure_packed("emit_te", ty_args={returns})').body
         made = self.read(ast.unparse(ast.fix_missing_locations(ending)))
         made = made if self.module is None else made[self.function.name]
+        if self.is_program:
+            return _stand_ins(made)
         return list(made.body.blocks[-1].bindings[-1].value.args[1:])
+
+
+class _Named(ast.NodeTransformer):
+    """Puts nodes in the place of names."""
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+
+    def visit_Name(self, node):
+        return copy.deepcopy(self.nodes.get(node.id, node))
+
+
+def _stand_ins(program):
+    """Variables of the types that the operands have, which a tensor program gives to a function that is none."""
+    from ..ir.expr import StringImm, Var
+    from ..tirx.stmt_functor import post_order_visit
+
+    found = []
+
+    def visit(node):
+        args = getattr(node, "args", ())
+        if len(args) and isinstance(args[0], StringImm) and args[0].value == OPERANDS:
+            found.extend(args[1:])
+
+    post_order_visit(program.body, visit)
+    return [Var(f"{OPERANDS}_{at}", value.dtype) for at, value in enumerate(found)]
+
+
+def _until_in_program(statements):
+    """Statements up to the marked call, whose operands become those of a call of another function."""
+    at = next(index for index, statement in enumerate(statements) if _marked([statement]))
+    before, last = statements[:at], statements[at]
+    for name in ("body", "orelse"):
+        part = getattr(last, name, None)
+        if isinstance(part, list) and _marked(part):
+            setattr(last, name, _until_in_program(part))
+            return [*before, last]
+    call = ast.parse(f'T.evaluate(T.call_extern("int32", "{OPERANDS}"))').body[0]
+    call.value.args[0].args.extend(_marked([last]).operands)
+    return [*before, call]
 
 
 def _expression(text):
