@@ -23,7 +23,7 @@ class Module:
     def main(x: R.Tensor((3,), "float32"), y: R.Tensor((3,), "float32")):
         z = R.call_packed("passlab.test.sum", x, y, ty_args=(R.Tensor((3,), "float32"),))
         w = R.call_dps_packed("passlab.test.copy", (z,), out_ty=R.Tensor((3,), "float32"))
-        u = R.call_packed("passlab.test.copy", w, x, ty_args=(R.Tuple,))
+        _ = R.call_packed("passlab.test.copy", w, x, ty_args=(R.Tuple,))
         return w
 
 

@@ -69,9 +69,8 @@ def get_dp4a_intrin(dtype_a, dtype_b, dtype_c):
     """The dot product of four elements on a GPU."""
     vectors = [f"{'int8' if dtype == 'int8' else 'uint8'}x4" for dtype in (dtype_a, dtype_b)]
     zero = "T.uint32(0)" if dtype_c == "uint32" else "T.int32(0)"
-    body = (
-        '        C[0] += T.call_pure_extern("__dp4a", A.vload([0], "%s"), B.vload([0], "%s"), %s, dtype="{c}")' % (*vectors, zero)
-    )
+    loads = ", ".join(f'{buffer}.vload([0], "{vector}")' for buffer, vector in zip("AB", vectors))
+    body = f'        C[0] += T.call_pure_extern("__dp4a", {loads}, {zero}, dtype="{dtype_c}")'
     return one(body, dtype_a, dtype_b, dtype_c)
 
 
