@@ -7,8 +7,8 @@ use crate::parse::script::tree::Arg;
 use crate::tir::{Gives, Intrinsic, math};
 
 impl Reader<'_, '_, '_> {
-    /// Gives the arguments of `T.call_llvm_pure_intrin(T.llvm_lookup_intrinsic_id("llvm.x"), T.uint32(n), ...)`, where the name stood
-    /// for a number, and how many arguments have types that count came behind it.
+    /// Gives the arguments of `T.call_llvm_pure_intrin(T.llvm_lookup_intrinsic_id("llvm.x"), ...)` with the name itself. Behind it
+    /// TVM 0.19 wants a number: how many arguments have types that count (`T.uint32(n)`).
     fn without_lookup(&mut self, args: &[Arg], at: Id<Node>) -> Option<Vec<Arg>> {
         let looked_up = |arg: &Arg| match self.tree.expr(arg.value) {
             Node::Call { callee, args } if self.tree.dotted(callee)?.ends_with(".llvm_lookup_intrinsic_id") => {
@@ -17,11 +17,15 @@ impl Reader<'_, '_, '_> {
             _ => None,
         };
         let (place, inner) = args.iter().enumerate().find_map(|(place, arg)| Some((place, looked_up(arg)?)))?;
-        let message = "`T.llvm_lookup_intrinsic_id` is the spelling of TVM 0.19 and before; today the name itself";
-        self.old(message, at);
+        let is_count = |arg: &Arg| match self.tree.expr(arg.value) {
+            Node::Call { callee, .. } => self.tree.dotted(callee).is_some_and(|name| name.ends_with(".uint32")),
+            _ => self.tree.int(arg.value).is_some(),
+        };
+        let counted = args.get(place + 1).is_some_and(|arg| arg.name().is_none() && is_count(arg));
         let mut args = args.to_vec();
         args[place].value = inner.value;
-        if place + 1 < args.len() {
+        if counted {
+            self.old("TVM 0.19 and before count the arguments behind the name of the intrinsic; today they follow it", at);
             args.remove(place + 1);
         }
         Some(args)
