@@ -130,11 +130,11 @@ fn no_damage_makes_it_panic() {
 fn an_intrinsic_whose_name_is_looked_up_keeps_its_operands() {
     for (source, operands) in [("A[0], A[1]", "A[0], A[1]"), ("T.uint32(2), A[0], A[1]", "A[0], A[1]")] {
         let text = format!(
-            "@T.prim_func\ndef f(A: T.Buffer((4,), \"int32\")):\n    A[0] = T.call_llvm_pure_intrin(T.llvm_lookup_intrinsic_id(\"llvm.x\"), \
-             {source}, dtype=\"int32\")\n"
+            "@I.ir_module\nclass Module:\n    @T.prim_func\n    def f(A: T.Buffer((4,), \"int32\")):\n        A[0] = \
+             T.call_llvm_pure_intrin(T.llvm_lookup_intrinsic_id(\"llvm.x\"), {source}, dtype=\"int32\")\n"
         );
         let store = &mut Store::new();
-        let parsed = read(store, &text);
+        let parsed = crate::parse::parse(store, &text);
         let shown = crate::print::module(store, &parsed.program.module, &crate::print::PrintOptions::default());
         assert!(shown.contains(&format!("T.call_llvm_pure_intrin(\"int32\", \"llvm.x\", {operands})")), "{shown}");
     }
