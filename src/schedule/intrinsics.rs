@@ -11,7 +11,7 @@ mod others;
 use super::state::State;
 use super::tensorize::Intrinsic;
 use super::{Outcome, refuse};
-use crate::ir::{Expr, Store};
+use crate::ir::{Expr, Module, Store};
 use crate::parse::{parse_script_in, suggest};
 
 /// The names of all of them.
@@ -197,14 +197,17 @@ fn program(name: &str) -> Option<String> {
     Some(parts.text())
 }
 
-fn functions(store: &mut Store, text: &str) -> Option<Intrinsic> {
-    let parsed = parse_script_in(store, text, &[]);
-    if parsed.has_errors() {
-        return None;
-    }
+/// The module of an intrinsic that TVM registers: `desc` says what it computes, `impl` how it is done. `None` for another name.
+pub fn intrinsic_module(store: &mut Store, name: &str) -> Option<Module> {
+    let parsed = parse_script_in(store, &program(name)?, &[]);
+    (!parsed.has_errors()).then_some(parsed.program.module)
+}
+
+fn functions(store: &mut Store, name: &str) -> Option<Intrinsic> {
+    let module = intrinsic_module(store, name)?;
     let mut get = |name: &str| {
         let id = store.name(name);
-        match store.expr(parsed.program.module.function(id)?) {
+        match store.expr(module.function(id)?) {
             Expr::PrimFunc(func) => Some(store.prim_func(func).clone()),
             _ => None,
         }
@@ -249,8 +252,7 @@ impl State<'_> {
         if let Some(known) = self.intrinsics.iter().find(|(known, _)| known == name) {
             return Ok(known.1.clone());
         }
-        let found = program(name).and_then(|text| functions(self.store, &text));
-        let Some(found) = found else {
+        let Some(found) = functions(self.store, name) else {
             let mut all: Vec<&str> = intrinsic_names().collect();
             all.extend(self.intrinsics.iter().map(|(name, _)| name.as_str()));
             let near = suggest::nearest(name, all.iter().copied());
@@ -271,7 +273,7 @@ mod tests {
         let store = &mut Store::new();
         for name in intrinsic_names() {
             let text = program(name).unwrap_or_else(|| panic!("{name} has no program"));
-            assert!(functions(store, &text).is_some(), "{name}:\n{text}");
+            assert!(functions(store, name).is_some(), "{name}:\n{text}");
         }
     }
 }

@@ -53,7 +53,7 @@ mod tests;
 mod trace;
 pub mod tree;
 
-pub use intrinsics::intrinsic_names;
+pub use intrinsics::{intrinsic_module, intrinsic_names};
 pub use state::{State, Step, changes};
 pub use trace::{Failure, Tracer, apply_trace};
 

@@ -4,7 +4,7 @@ use crate::ir::{Module, Stmt, StmtId, Store};
 use crate::parse::trace::parse_trace;
 use crate::schedule::state::Saved;
 use crate::schedule::tree::What;
-use crate::schedule::{State, Tracer};
+use crate::schedule::{State, Tracer, intrinsic_module};
 use crate::wasm::user::{Js, Words, error, module_words, with};
 use crate::ir;
 use std::cell::RefCell;
@@ -103,4 +103,10 @@ fn find(store: &Store, root: StmtId, what: What) -> Option<StmtId> {
         }
     }
     None
+}
+
+/// The module of a tensor intrinsic that TVM registers, with its functions `desc` and `impl`; nothing for another name.
+#[wasm_bindgen]
+pub fn table_intrinsic(name: &str) -> Js<Vec<u32>> {
+    with(|lent| Ok(intrinsic_module(&mut lent.store, name).map_or(Vec::new(), |module| module_words(&module))))
 }
