@@ -380,5 +380,9 @@ fn a_block_without_iterators_is_padded() {
     let module = state.module();
     let text = print::module(store, &module, &PrintOptions::default());
     // As TVM 0.27 prints it.
-    assert!(text.contains("B[axis0, axis1] = T.if_then_else(axis0 == 3 and 2 <= axis1, 0, B[axis0, axis1] + A[axis0 * 4 + axis1, k])"));
+    assert!(
+        text.contains(
+            "B[axis0, axis1] = T.if_then_else(axis0 == 3 and 2 <= axis1, 0, B[axis0, axis1] + A[axis0 * 4 + axis1, k])"
+        )
+    );
 }

@@ -275,7 +275,9 @@ fn log_add_exp(te: &mut Te, a: PrimId, b: PrimId) -> PrimId {
 pub(super) fn unfit(op: &str, element: DType) -> Option<&'static str> {
     let truth = element == DType::BOOL;
     match op {
-        "max" | "argmax" | "nn.max_pool1d" | "nn.max_pool2d" | "nn.max_pool3d" if truth => Some("Cannot decide min_value for type T.bool"),
+        "max" | "argmax" | "nn.max_pool1d" | "nn.max_pool2d" | "nn.max_pool3d" if truth => {
+            Some("Cannot decide min_value for type T.bool")
+        }
         "min" | "argmin" if truth => Some("Cannot decide max_value for type T.bool"),
         "negative" | "sign" if truth => Some("-1 exceeds range of bool"),
         "abs" if truth => Some("Data type T.bool not supported for absolute op. Skipping absolute op..."),

@@ -38,9 +38,13 @@ impl<'s> Reader<'s, '_> {
             },
             (None, _) => None,
         };
-        Some(found.ok_or(()).or_else(|()| {
-            Err(self.error_at("relax-syntax", format!("`{}` is not known while the text is read", self.text(id)), id))
-        }))
+        Some(match found {
+            Some(value) => Ok(value),
+            None => {
+                let message = format!("`{}` is not known while the text is read", self.text(id));
+                Err(self.error_at("relax-syntax", message, id))
+            }
+        })
     }
 
     /// Reads `x.astype(dtype)`, the one method that expressions have; `None` if this is no such call.

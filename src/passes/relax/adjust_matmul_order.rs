@@ -88,7 +88,9 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, _: &Args) -> Resu
         let is_known = |store: &Store, expr| matches!(store.expr(expr), Expr::Var(var) if known.contains(&var));
         let new = reordered(store, &shapes, matches, &is_known, &ranges)?;
         // The outer product gives what it gave; the inner one gives what its factors say.
-        let (Expr::Call { callee, args, .. }, Expr::Call { info, .. }) = (store.expr(new), store.expr(old)) else { return Some(new) };
+        let (Expr::Call { callee, args, .. }, Expr::Call { info, .. }) = (store.expr(new), store.expr(old)) else {
+            return Some(new);
+        };
         Some(store.add(Expr::Call { callee, args, info }))
     };
     let mut rewriter = CallRewriter::new("another order of products", &patterns, pattern, make);

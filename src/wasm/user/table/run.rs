@@ -75,7 +75,8 @@ fn ask_linked(store: &mut Store, asking: &mut Asking<'_>, name: Id<Name>, args: 
     let mut words = vec![store.add(Expr::Extern(name)).index() as u32];
     for arg in args {
         let held = if let Value::Ref(cell) = arg { cell.get() } else { arg.clone() };
-        let word = if let Value::Word(word) = held { Some(store.add(Expr::Str(word))) } else { eval::value_to_expr(store, &held) };
+        let word =
+            if let Value::Word(word) = held { Some(store.add(Expr::Str(word))) } else { eval::value_to_expr(store, &held) };
         match word {
             Some(id) => words.push(id.index() as u32),
             None => return Some(Err(format!("a linked function cannot be given {}", held.kind()))),

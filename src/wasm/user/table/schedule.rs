@@ -1,12 +1,12 @@
 //! Schedules of Python: each instruction makes a new state, which has a number; an older one can be gone back to.
 
+use crate::ir;
 use crate::ir::{Module, Stmt, StmtId, Store};
 use crate::parse::trace::parse_trace;
 use crate::schedule::state::Saved;
 use crate::schedule::tree::What;
 use crate::schedule::{State, Tracer, intrinsic_module};
 use crate::wasm::user::{Js, Words, error, module_words, with};
-use crate::ir;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
