@@ -116,7 +116,7 @@ fn narrower(store: &mut Store, function: ExprId) -> Option<(ExprId, Callee)> {
     for param in &params {
         known.extend(store.var_type(*param).into_iter().flat_map(|ty| symbols(store, ty, true)));
     }
-    let mut missing = free_symbols(store, data.body);
+    let mut missing = free_symbols(store, data.body, &params);
     missing.retain(|symbol| !known.contains(symbol));
     // TVM takes them from a hash table of few elements, where the newest stands first.
     missing.reverse();
@@ -160,8 +160,8 @@ fn symbols_of_node(store: &Store, id: ExprId, found: &mut Vec<Id<Symbol>>) {
     }
 }
 
-/// Returns symbols that are used in `body`, also in types, and not defined there, each once.
-fn free_symbols(store: &Store, body: ExprId) -> Vec<Id<Symbol>> {
+/// Returns symbols that are used in `body`, also in types and as those of `params`, and not defined there, each once.
+fn free_symbols(store: &Store, body: ExprId, params: &[VarId]) -> Vec<Id<Symbol>> {
     let mut found = Vec::new();
     for id in post_order(store, body) {
         symbols_of_node(store, id, &mut found);
@@ -177,7 +177,7 @@ fn free_symbols(store: &Store, body: ExprId) -> Vec<Id<Symbol>> {
                 }
             }
             Expr::Var(var) => {
-                found.extend(store.var_data(var).symbol);
+                found.extend(store.var_data(var).symbol.filter(|_| params.contains(&var)));
                 found.extend(store.var_type(var).into_iter().flat_map(|ty| symbols(store, ty, false)));
             }
             _ => {}
