@@ -145,7 +145,7 @@ impl Script<'_> {
             AttrValue::DType(Some(dtype)) => {
                 let _ = write!(out, "\"{dtype}\"");
             }
-            AttrValue::DType(None) => out.push_str("\"\""),
+            AttrValue::DType(None) => out.push_str("\"void\""),
             AttrValue::Array(items) => {
                 out.push('[');
                 for (i, item) in items.iter().enumerate() {
