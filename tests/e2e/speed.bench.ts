@@ -173,6 +173,7 @@ const whole = (file: string) => {
 };
 const resnet50 = whole("relay/resnet-50.relay");
 const tinyLlama = whole("relax/nn_tinyllama_2layer.py");
+const resnet18 = whole("relax/resnet18.py");
 
 const PROGRAMS: Record<string, Work> = {
   // Into the shape of the input: every type of the program changes with it, and with them the visible lines.
@@ -313,6 +314,52 @@ for (const program of ["ResNet-18 at O3", ...(resnet50 ? ["ResNet-50 at O3"] : [
     report(`pipeline chosen to painted, ${program}`, times.slice(4));
     await close();
   });
+}
+
+if (resnet18) {
+  test("ResNet-18 from Relax to flat loops", { timeout: 240_000 }, async () => {
+    const { context, open } = await profile(browser);
+    const lab = await open(site.url);
+    await lab.settled();
+    await lab.page.waitForLoadState("networkidle");
+    await lab.write(resnet18);
+    const pipelines = lab.page.getByRole("combobox", { name: "Pipeline" });
+    const times: number[] = [];
+    for (let count = 0; count < 10; count++) {
+      await pipelines.selectOption({ label: "relax zero pipeline" });
+      await lab
+        .step(/^FuseTIR/)
+        .first()
+        .waitFor();
+      await lab.page.waitForTimeout(1500);
+      times.push(await lowered(lab, "From a model to flat loops", "FlattenBuffer"));
+    }
+    report("ResNet-18 from Relax to flat loops: chosen to painted", times.slice(2));
+    await context.close();
+  });
+}
+
+/** Chooses a pipeline and waits for the frame in which one of its passes stands among the steps as run. */
+function lowered(lab: Lab, label: string, pass: string): Promise<number> {
+  return lab.page.evaluate(
+    async ([name, last]) => {
+      const choice = [...document.querySelectorAll("select")].find((select) =>
+        [...select.options].some((option) => option.label === name),
+      );
+      const steps = document.querySelector('[aria-label="Steps"]');
+      if (!choice || !steps) throw new Error("no pipelines or steps");
+      const start = performance.now();
+      choice.value = [...choice.options].find((option) => option.label === name)?.value ?? "";
+      choice.dispatchEvent(new Event("change", { bubbles: true }));
+      while (!steps.textContent?.includes(last ?? "")) {
+        if (performance.now() - start > 20_000) throw new Error("nothing was lowered in 20 s");
+        await new Promise(requestAnimationFrame);
+      }
+      await new Promise((done) => setTimeout(done));
+      return performance.now() - start;
+    },
+    [label, pass],
+  );
 }
 
 /** Chooses a pipeline and waits for the frame in which its steps and the diff stand, other passes being skipped. */
