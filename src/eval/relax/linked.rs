@@ -36,12 +36,29 @@ impl Machine<'_> {
     /// Calls a linked function.
     pub(super) fn call_linked(&mut self, id: ExprId, name: Id<Name>, args: &[Value]) -> Result<Value, EvalFailure> {
         let found = self.linked.as_deref_mut().and_then(|linked| linked(self.store, name, args));
-        match found {
+        match found.or_else(|| self.built_in(name, args)) {
             Some(result) => result.map_err(|why| self.fail(id, why)),
             None => {
                 let message = format!("`{}` is a linked function, which is not evaluated here", self.store.str(name));
                 Err(self.unable(id, message))
             }
+        }
+    }
+
+    /// Functions of TVM's machine that passes put in the place of operators.
+    fn built_in(&self, name: Id<Name>, args: &[Value]) -> Option<Result<Value, String>> {
+        let tensor = args.first().and_then(tensor_of);
+        match (self.store.str(name), args) {
+            ("vm.builtin.copy", [value]) => Some(Ok(value.clone())),
+            ("vm.builtin.shape_of", [_]) => tensor.map(|tensor| Ok(Value::Shape(tensor.shape))),
+            ("vm.builtin.reshape", [_, shape @ Value::Shape(_)]) => {
+                let unit = Value::unit();
+                tensor.map(|tensor| self.view(&tensor, shape, &unit, &unit).map(cell))
+            }
+            ("runtime.TVMTensorCreateView", [_, shape, dtype, offset]) => {
+                tensor.map(|tensor| self.view(&tensor, shape, dtype, offset).map(cell))
+            }
+            _ => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::operators::{Operands, compute};
 use super::{Machine, Next, Step, cell, int64, read_cells};
-use crate::eval::{EvalFailure, Given, Value, run_prim_func};
+use crate::eval::{EvalFailure, Given, Value, run_prim_func, show};
 use crate::infer::relax::types::substitute;
 use crate::ir::{DType, ExprId, Id, OpId, PrimFunc, PrimParam, Tensor, Type, TypeId};
 use crate::ops;
@@ -22,7 +22,7 @@ const TRANSPARENT: [&str; 8] = [
 
 impl Machine<'_> {
     /// A part of a tensor's memory as another tensor: shape, element type and offset in bytes, where they are given.
-    fn view(&self, tensor: &Tensor, shape: &Value, dtype: &Value, offset: &Value) -> Result<Tensor, String> {
+    pub(super) fn view(&self, tensor: &Tensor, shape: &Value, dtype: &Value, offset: &Value) -> Result<Tensor, String> {
         let shape = if let Value::Shape(shape) = shape { shape.clone() } else { tensor.shape.clone() };
         let dtype = match dtype {
             Value::Word(word) => DType::parse(self.store.str(*word)).ok_or("the element type is not known")?,
@@ -35,6 +35,28 @@ impl Machine<'_> {
         let end = start.checked_add(length).filter(|end| *end <= data.len());
         let end = end.ok_or_else(|| format!("a view of {length} bytes at {start} exceeds the {} of the tensor", data.len()))?;
         Ok(Tensor::new(dtype, shape, &data[start..end]))
+    }
+
+    /// What a condition that does not hold says: its format, filled, or its values (TVM's `relax.run.assert_op`).
+    fn assertion(&self, rest: &[Value]) -> String {
+        let (format, values) = match rest.split_first() {
+            Some((Value::Word(text), values)) => (self.store.str(*text), values),
+            _ => ("", rest),
+        };
+        let mut shown = values.iter().map(|value| match tensor_of(value).filter(|tensor| tensor.shape.is_empty()) {
+            Some(number) => plain(&number),
+            None => show(self.store, value),
+        });
+        let message = match (format, values) {
+            ("", []) => "Assertion Failed".to_owned(),
+            ("", _) => shown.collect::<Vec<_>>().join(", "),
+            _ => {
+                let mut parts = format.split("{}");
+                let head = parts.next().unwrap_or_default().to_owned();
+                parts.fold(head, |text, part| text + &shown.next().unwrap_or_else(|| "{}".to_owned()) + part)
+            }
+        };
+        format!("AssertionError: {message}")
     }
 
     pub(super) fn operator(&mut self, id: ExprId, op: OpId, args: Vec<Value>) -> Step {
@@ -71,12 +93,7 @@ impl Machine<'_> {
                 let holds = tensor_of(condition).and_then(|tensor| read_scalar::<f64>(&tensor).ok());
                 match holds {
                     Some(0.0) => {
-                        let text = match args.get(1) {
-                            Some(Value::Word(text)) if !self.store.str(*text).is_empty() => {
-                                format!("Assertion Failed: {}", self.store.str(*text))
-                            }
-                            _ => "Assertion Failed".to_owned(),
-                        };
+                        let text = self.assertion(&args[1..]);
                         return Err(self.fail(id, text));
                     }
                     Some(_) => Value::unit(),
@@ -269,6 +286,15 @@ impl Machine<'_> {
         // The cost of a node is much larger than that of a program's step.
         let made = run_prim_func(self.store, function, given, wanted, self.fuel.saturating_mul(20).min(self.work));
         made.map_err(|e| EvalFailure { code: e.code, ..self.fail(id, e.message) })
+    }
+}
+
+/// A number as Python writes it.
+fn plain(number: &Tensor) -> String {
+    match number.dtype {
+        DType::BOOL => if read_scalar::<i64>(number) == Ok(0) { "False" } else { "True" }.to_owned(),
+        dtype if dtype.is_float() => read_scalar::<f64>(number).map_or_else(|error| error.0, |value| format!("{value:?}")),
+        _ => read_scalar::<i64>(number).map_or_else(|error| error.0, |value| value.to_string()),
     }
 }
 

@@ -97,5 +97,39 @@ class Module:
 fn an_assertion_that_does_not_hold_says_what_it_says() {
     let body = "gv = R.assert_op(R.const(False, \"bool\"), format=\"too small\")\nreturn gv";
     let (message, _) = evaluated(&main_of("x: R.Tensor((2,), \"float32\")", body), &[vector(&[1.0, 2.0])], 1000).unwrap_err();
-    assert_eq!(message, "Assertion Failed: too small");
+    assert_eq!(message, "AssertionError: too small");
+}
+
+#[test]
+fn an_assertion_shows_its_values() {
+    let said = |call: &str| {
+        let source = main_of("x: R.Tensor((), \"float32\")", &format!("gv = {call}\nreturn gv"));
+        let five = Value::Tensor(write(DType::F32, &[], &[5.0f32]).expect("a tensor"));
+        evaluated(&source, &[five], 1000).unwrap_err().0
+    };
+    assert_eq!(said("R.assert_op(R.const(False, \"bool\"), x, format=\"Number: {}!\")"), "AssertionError: Number: 5.0!");
+    assert_eq!(said("R.assert_op(R.const(False, \"bool\"), [x, x])"), "AssertionError: 5.0, 5.0");
+    assert_eq!(said("R.assert_op(R.const(False, \"bool\"))"), "AssertionError: Assertion Failed");
+}
+
+/// Four bytes further in the same memory; numbers of 64 bits over it (their value by Python's `struct`).
+#[test]
+fn a_view_is_run_before_it_is_lowered_and_after() {
+    let views = [
+        "R.memory.view(x, R.shape([1]), R.null_value(), R.prim_value(4))",
+        "R.call_packed(\"runtime.TVMTensorCreateView\", x, R.shape([1]), R.dtype(\"float32\"), R.prim_value(4))",
+    ];
+    for view in views {
+        let source = main_of("x: R.Tensor((2,), \"float32\")", &format!("gv = {view}\nreturn gv"));
+        assert_eq!(evaluated(&source, &[vector(&[1.0, 2.5])], 1000), Ok("float32[1] [2.5]".to_owned()));
+    }
+    let double =
+        main_of("x: R.Tensor((2,), \"float32\")", "gv = R.memory.view(x, R.shape([1]), R.dtype(\"float64\"))\nreturn gv");
+    assert_eq!(evaluated(&double, &[vector(&[0.0, 1.75])], 1000), Ok("float64[1] [0.5]".to_owned()));
+    let beyond = main_of(
+        "x: R.Any",
+        "gv = R.call_packed(\"runtime.TVMTensorCreateView\", x, R.shape([9]), R.tuple(), R.tuple())\nreturn gv",
+    );
+    let (message, _) = evaluated(&beyond, &[vector(&[1.0])], 1000).unwrap_err();
+    assert_eq!(message, "a view of 36 bytes at 0 exceeds the 4 of the tensor");
 }
