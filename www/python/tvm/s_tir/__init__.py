@@ -7,6 +7,19 @@ from .sblock_scope import SBlockDependenceInfo, SBlockScope, StmtSRef
 from .schedule import Schedule, ScheduleError, ScheduleState, Trace
 
 
+def _registered(name):
+    """One of the intrinsics that TVM registers: the engine has them."""
+    from .. import _engine
+    from ..ir.module import IRModule
+
+    words = _engine.call("table_intrinsic", name)
+    if not len(words):
+        return None
+    mod = IRModule._of_words(words)
+    TensorIntrin._known[name] = TensorIntrin(mod["desc"], mod["impl"])
+    return TensorIntrin._known[name]
+
+
 class TensorIntrin:
     """An intrinsic of hardware as a tensor program, by name."""
 
@@ -18,14 +31,14 @@ class TensorIntrin:
     @staticmethod
     def register(name, desc, impl, override=False):
         """Gives a pair of programs a name."""
-        if name in TensorIntrin._known and not override:
+        if not override and TensorIntrin.get(name, allow_missing=True) is not None:
             raise ValueError(f"TensorIntrin '{name}' has already been registered")
         TensorIntrin._known[name] = TensorIntrin(desc, impl)
 
     @staticmethod
     def get(name, allow_missing=False):
         """The pair of a name."""
-        found = TensorIntrin._known.get(name)
+        found = TensorIntrin._known.get(name) or _registered(name)
         if found is None and not allow_missing:
             raise ValueError(f"TensorIntrin '{name}' is not registered")
         return found

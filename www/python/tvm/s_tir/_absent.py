@@ -29,9 +29,3 @@ def absent(module, reason):
         return Absent(f"{module}.{name}", reason)
 
     return find
-
-
-def absent_intrinsics(module):
-    """The same for intrinsics, whose names are texts: a schedule that tensorizes with one is told that it is not registered."""
-    other = absent(module, "it describes units of a device")
-    return lambda name: name.removesuffix("_INTRIN").lower() if name.upper().endswith("_INTRIN") else other(name)

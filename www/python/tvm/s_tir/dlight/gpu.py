@@ -1,6 +1,7 @@
 """Rules for GPUs."""
 
 import sys
+import types
 
 from .base.schedule_rule import rules
 
@@ -17,3 +18,6 @@ def _with_bucket(self, bucket=4):
 
 LowBatchGEMV.__init__ = _with_bucket  # noqa: F821 - made above
 LowBatchGEMV._call = lambda self: f"{self._name}({self.bucket})"  # noqa: F821
+
+# TVM's module of the rule.
+low_batch_gemv = types.SimpleNamespace(LowBatchGEMV=LowBatchGEMV)  # noqa: F821

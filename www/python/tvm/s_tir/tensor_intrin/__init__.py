@@ -1,3 +1,3 @@
-"""Intrinsics that schedules tensorize with, by machine."""
+"""Intrinsics that schedules tensorize with, by machine: constants for the names by which the engine knows them."""
 
-from . import arm_cpu, cuda, dot_product_common, hexagon, rocm, x86
+from . import arm_cpu, cuda, dot_product_common, hexagon, metal, rocm, x86

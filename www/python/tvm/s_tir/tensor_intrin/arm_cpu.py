@@ -1,7 +1,8 @@
-"""Names of Arm's intrinsics, which are not here."""
+"""Intrinsics of Arm."""
 
-from .._absent import absent_intrinsics
+from .._absent import absent
+from ._names import NAMES
 from .dot_product_common import *  # noqa: F403
 
-__getattr__ = absent_intrinsics(__name__)
-__all__ = []
+globals().update(NAMES["arm_cpu"])
+__getattr__ = absent(__name__, "it makes an intrinsic of vectors of any length")

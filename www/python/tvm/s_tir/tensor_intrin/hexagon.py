@@ -1,6 +1,7 @@
-"""Names of Hexagon's intrinsics, which are not here."""
+"""Intrinsics of Hexagon."""
 
-from .._absent import absent_intrinsics
+from .._absent import absent
+from ._names import NAMES
 
-__getattr__ = absent_intrinsics(__name__)
-__all__ = []
+globals().update(NAMES["hexagon"])
+__getattr__ = absent(__name__, "it makes an intrinsic")

@@ -1,6 +1,5 @@
-"""Names of RISC-V's intrinsics, which are not here."""
+"""Intrinsics of RISC-V, which TVM makes for a target."""
 
-from .._absent import absent_intrinsics
+from .._absent import absent
 
-__getattr__ = absent_intrinsics(__name__)
-__all__ = []
+__getattr__ = absent(__name__, "it makes intrinsics for the vectors of a target")
