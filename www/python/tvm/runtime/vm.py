@@ -198,8 +198,8 @@ class KindError(_engine.EngineError, TypeError):
 
 def _error_of(message):
     """The error of TVM's machine for what the evaluator says; None where it is the same."""
-    if message.startswith("Assertion Failed"):
-        return AssertionError(message)
+    if message.startswith("AssertionError: "):
+        return AssertionError(message.removeprefix("AssertionError: "))
     if message.startswith("ErrorContext"):
         return KindError(message) if " but get " in message and " with " not in message.split(")  ")[-1] else None
     return None
