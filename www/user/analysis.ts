@@ -37,7 +37,8 @@ export const analysis = {
   definedSymbolicVars: ofExpr("definedSymbolicVars"),
   freeSymbolicVars: ofExpr("freeSymbolicVars"),
   containsImpureCall: (expr: Expr, module = new IRModule(), ownName: Expr = expr) =>
-    ask("containsImpureCall", needExpr(expr).id, needExpr(ownName).id, ...module.toWords())[0] === 1,
+    ask("containsImpureCall", needExpr(expr).id, needExpr(ownName).id, ...module.toWords())[0] ===
+    1,
   hasReshapePattern: (func: Expr) => ask("hasReshapePattern", needExpr(func).id)[0] === 1,
   getVar2val(func: Expr): Map<Var, Expr> {
     const values = new Map<Var, Expr>();
