@@ -121,6 +121,11 @@ impl<'s> Reader<'s, '_> {
             return member;
         }
         let stop = self.error_at("relax-syntax", format!("`{}` means nothing here", self.text(id)), id);
+        if self.tree.text(name) == "struct_info"
+            && let Some(last) = self.diagnostics.last_mut()
+        {
+            last.notes.push("what was called `struct_info` is `ty` today".to_owned());
+        }
         if self.tree.name(value) == Some("cls")
             && let Some(last) = self.diagnostics.last_mut()
         {

@@ -10,7 +10,7 @@ impl<'s> Reader<'s, '_> {
     pub(super) fn member_of_value(&mut self, id: Id<Node>) -> Option<Read<Value>> {
         let Node::Attribute { value, name } = self.tree.expr(id) else { return None };
         let name = self.tree.text(name);
-        if !["ty", "struct_info", "shape", "dtype"].contains(&name) || !self.begins_with_a_variable(value) {
+        if !["ty", "shape", "dtype"].contains(&name) || !self.begins_with_a_variable(value) {
             return None;
         }
         let base = match self.eval(value) {
@@ -19,14 +19,14 @@ impl<'s> Reader<'s, '_> {
         };
         let ty = match (&base, name) {
             (Value::Type(ty), _) => Some(*ty),
-            (Value::Expr(expr), "ty" | "struct_info") => match self.store.expr(*expr) {
+            (Value::Expr(expr), "ty") => match self.store.expr(*expr) {
                 Expr::Var(var) => self.store.var_type(var),
                 _ => None,
             },
             _ => return None,
         };
         let found = match (ty, name) {
-            (Some(ty), "ty" | "struct_info") => Some(Value::Type(ty)),
+            (Some(ty), "ty") => Some(Value::Type(ty)),
             (Some(ty), "dtype") => match self.store.type_of_id(ty) {
                 Type::Prim(dtype) => Some(*dtype),
                 _ => self.store.tensor_info(ty).and_then(|info| info.dtype),
