@@ -16,12 +16,16 @@ pub fn any_leaf(store: &Store, id: ExprId, is: &mut dyn FnMut(ExprId) -> bool) -
     found
 }
 
+/// True if the arm of a branch binds anything.
+pub fn has_bindings(store: &Store, arm: ExprId) -> bool {
+    matches!(store.expr(arm), Expr::Seq { blocks, .. } if !blocks.is_empty())
+}
+
 /// True if the variable of a branch was annotated with less than the branch yields: TVM rebuilds branches with bindings in
 /// an arm, and what is bound anew takes the type of its value.
 fn loses_annotation(store: &Store, binding: Binding) -> bool {
     let Expr::If { then, other, .. } = store.expr(binding.value) else { return false };
-    let has_bindings = |arm: ExprId| matches!(store.expr(arm), Expr::Seq { blocks, .. } if !blocks.is_empty());
-    (has_bindings(then) || has_bindings(other)) && store.var_type(binding.var) != store.checked_type(binding.value)
+    (has_bindings(store, then) || has_bindings(store, other)) && store.var_type(binding.var) != store.checked_type(binding.value)
 }
 
 /// The actions of a pass on each kind of node and binding. By default every hook only propagates changes from

@@ -37,7 +37,7 @@ impl Machine<'_> {
         Ok(Tensor::new(dtype, shape, &data[start..end]))
     }
 
-    /// What a condition that does not hold says: its format, filled, or its values (TVM's `relax.run.assert_op`).
+    /// Returns the message of a condition that does not hold: its format, filled, or its values (TVM's `relax.run.assert_op`).
     fn assertion(&self, rest: &[Value]) -> String {
         let (format, values) = match rest.split_first() {
             Some((Value::Word(text), values)) => (self.store.str(*text), values),

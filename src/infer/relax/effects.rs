@@ -19,11 +19,7 @@ pub fn is_pure_callee(store: &Store, module: &Module, callee: ExprId) -> bool {
                 },
                 _ => store.checked_type(function),
             },
-            // Its name may know its type.
-            None => {
-                let ty = store.checked_type(callee).map(|ty| store.type_of_id(ty));
-                return !matches!(ty, Some(Type::Callable { pure: false, .. }));
-            }
+            None => return true,
         },
         Expr::Var(var) => store.var_type(var),
         _ => store.checked_type(callee),

@@ -1,7 +1,7 @@
 //! Functions whose bodies a pass rewrites without opening their scope.
 
 use super::symbols::cast;
-use crate::build::{self, BlockBuilder, BlockMutator, Mutation};
+use crate::build::{self, BlockBuilder, BlockMutator, Mutation, has_bindings};
 use crate::infer::relax::types::symbols;
 use crate::ir::walk::{is_straight, post_order};
 use crate::ir::{Expr, ExprId, Function, Module, Store};
@@ -32,11 +32,6 @@ pub(in crate::passes::relax) fn is_erased(store: &Store, id: ExprId) -> bool {
     let Expr::If { then, other, .. } = store.expr(id) else { return false };
     (has_bindings(store, then) || has_bindings(store, other))
         && store.checked_type(id).is_some_and(|ty| !symbols(store, ty, false).is_empty())
-}
-
-/// True if the arm of a branch binds anything.
-pub(in crate::passes::relax) fn has_bindings(store: &Store, arm: ExprId) -> bool {
-    matches!(store.expr(arm), Expr::Seq { blocks, .. } if !blocks.is_empty())
 }
 
 /// Recomputes the types of branches. An arm without bindings stays, and so knows more: it casts to that type.

@@ -2,8 +2,7 @@
 //!
 //! Source: `SymbolicVarCanonicalizer` of `src/relax/transform/canonicalize_bindings.cc`.
 
-use super::scope::has_bindings;
-use crate::build::{BlockMutator, Mutation, infer_symbols, rewrite_function};
+use crate::build::{BlockMutator, Mutation, has_bindings, infer_symbols, rewrite_function};
 use crate::infer::relax::types::{Bindings, erase};
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::post_order;
