@@ -2,6 +2,7 @@
 
 import pytest
 from tvm.s_tir import TensorIntrin
+from tvm.s_tir.tensor_intrin import cuda, hexagon, metal, rocm, x86
 from tvm.s_tir.tensor_intrin.cuda import LDMATRIX_f16_A_DYN_INTRIN, get_mma_intrin_group, get_wmma_intrin_group
 from tvm.s_tir.tensor_intrin.x86 import VNNI_DOT_16x4_INTRIN, dot_product_16x4_u8i8i32_desc
 
@@ -13,6 +14,12 @@ def test_a_constant_is_a_name_and_the_name_has_programs():
     # All operands stand in the call: the sum so far, four elements, and sixteen times four.
     call = next(line for line in found.impl.script().splitlines() if "vpdpbusd" in line)
     assert "C_i32x16, T.Broadcast(A_i32, 16), B_i32x16" in call
+
+
+@pytest.mark.parametrize("module", [cuda, hexagon, metal, rocm, x86])
+def test_every_constant_names_an_intrinsic(module):
+    names = [value for key, value in vars(module).items() if key.endswith("_INTRIN")]
+    assert names and all(TensorIntrin.get(name).desc is not None for name in names)
 
 
 def test_groups_name_what_belongs_together():

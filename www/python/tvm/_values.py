@@ -423,11 +423,12 @@ def write_value(w, value):
     elif getattr(value, "shape", None):
         from .relax.expr import const
 
-        # Rows refer to objects, so that a tensor is one constant.
-        constant = getattr(value, "_as_constant", None)
-        if constant is None:
-            constant = value._as_constant = const(value)
-        write_value(w, constant)
+        # Rows refer to objects, so that a tensor is one constant as long as it holds the same.
+        held = value.numpy().tobytes() if hasattr(value, "numpy") else None
+        known = value.__dict__.get("_as_constant")
+        if known is None or known[0] != held:
+            known = value._as_constant = (held, const(value))
+        write_value(w, known[1])
     elif hasattr(value, "item"):
         write_value(w, value.item())
     elif hasattr(value, "_as_attr"):

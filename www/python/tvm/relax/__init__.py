@@ -1,5 +1,7 @@
 """Relax."""
 
+import importlib
+
 from ..ir.expr import Call, Expr, GlobalVar, StringImm, Tuple, TupleGetItem, Var
 from ..ir.base import Span
 from ..ir.type import (
@@ -50,7 +52,7 @@ from .op import (
 from .utils import convert_to_expr
 from ..runtime.vm import VirtualMachine, VMExecutable, VMInstrumentReturnKind
 from ..runtime import vm
-from . import dpl, expr_functor, struct_info, testing, training
+from . import dpl, expr_functor, struct_info, testing
 from .pipeline import get_default_pipeline, get_pipeline, register_pipeline
 from .vm_build import build
 
@@ -73,3 +75,10 @@ PrimStructInfo = PrimType
 StructInfo = Type
 Id = Var
 BasePyModule = object
+
+
+def __getattr__(name):
+    # Training is read when somebody asks for it, and not with every script.
+    if name != "training":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{name}")

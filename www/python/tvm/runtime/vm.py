@@ -1,5 +1,7 @@
 """Running programs: by the engine's evaluator. Nothing is compiled."""
 
+import difflib
+
 from .. import _engine
 from .._node import EXPR, Object, get, numbers
 from .benchmark import evaluator
@@ -94,7 +96,7 @@ class VirtualMachine(Object):
 
     def time_evaluator(self, func_name, dev=None, number=10, repeat=1, *args, **kwargs):
         """A function that says how long the evaluator takes."""
-        return evaluator(getattr(self, func_name, None) or self[func_name], repeat)
+        return evaluator(self.invoke_stateful if func_name == "invoke_stateful" else self[func_name], repeat)
 
     def invoke_stateful(self, func_name):
         """Runs a function on the inputs that were set."""
@@ -104,7 +106,13 @@ class VirtualMachine(Object):
 
     def set_input(self, func_name, *args, **kwargs):
         """Sets the inputs of a function, by place or by name."""
-        params = [param.name_hint for param in self.module.mod[func_name].params][len(args) :]
+        names = [param.name_hint for param in self.module.mod[func_name].params]
+        params = names[len(args) :]
+        for name in kwargs.keys() - set(params):
+            near = difflib.get_close_matches(name, params, 1)
+            raise ValueError(f"{func_name} takes no further input {name}{f': did you mean {near[0]}?' if near else ''}")
+        if len(args) > len(names):
+            raise ValueError(f"{func_name} takes {len(names)} inputs, not {len(args)}")
         missing = [name for name in params if name not in kwargs]
         if missing:
             raise ValueError(f"{func_name} needs {', '.join(missing)}, too")
@@ -172,7 +180,6 @@ def _run(words, name, operands, relay):
         return list(_engine.call("table_run", _engine.words(words), name, _engine.words(operands), None if relay else key))
     finally:
         transform.forget_ask(key)
-        _lent.clear()
 
 
 def _linked(_, words):
@@ -209,10 +216,20 @@ def run(mod, name, args):
     """Evaluates a function of a module. A tensor program writes into its arguments."""
     from ..tirx.function import PrimFunc
 
+    # A linked function may run a program of its own.
+    lent = dict(_lent)
+    try:
+        return _evaluated(mod, name, args, PrimFunc)
+    finally:
+        _lent.clear()
+        _lent.update(lent)
+
+
+def _evaluated(mod, name, args, prim_func):
     words = mod._words()
     operands = numbers(EXPR, [to_expr(arg, mod._relay) for arg in args])
     try:
-        if name in mod and isinstance(mod[name], PrimFunc):
+        if name in mod and isinstance(mod[name], prim_func):
             written = list(_engine.call("table_run_program", _engine.words(words), name, _engine.words(operands)))
             for place, number in zip(written[::2], written[1::2]):
                 args[place].copyfrom(to_value(get(EXPR, number)))

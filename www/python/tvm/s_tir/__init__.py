@@ -1,5 +1,7 @@
 """Tensor programs that can be scheduled."""
 
+import difflib
+
 from ..tirx.stmt import MatchBufferRegion, SBlock, SBlockRealize
 from ..tirx.stmt_functor import renew_defs
 from . import analysis, dlight, sblock_scope, schedule, transform
@@ -40,5 +42,9 @@ class TensorIntrin:
         """The pair of a name."""
         found = TensorIntrin._known.get(name) or _registered(name)
         if found is None and not allow_missing:
-            raise ValueError(f"TensorIntrin '{name}' is not registered")
+            from .tensor_intrin._names import NAMES
+
+            known = [*TensorIntrin._known, *(other for names in NAMES.values() for other in names.values())]
+            near = difflib.get_close_matches(name, known, 1)
+            raise ValueError(f"TensorIntrin '{name}' is not registered{f'; did you mean {near[0]}?' if near else ''}")
         return found

@@ -10,6 +10,7 @@ from ... import topi
 from .. import op
 from ..block_builder import BlockBuilder
 from ..expr import ShapeExpr
+from ..frontend.nn.subroutine import SubroutineMixin
 
 
 def emit(expr, name_hint=""):
@@ -102,10 +103,8 @@ class Parameter(_Variable):
     _name = "param"
 
 
-class Module:
+class Module(SubroutineMixin):
     """A layer, whose `forward` builds what it computes."""
-
-    define_subroutine = False
 
     def parameters(self):
         """The weights of the layer and of the layers within it."""

@@ -56,7 +56,7 @@ def _joined(backbone, loss, count, name):
         )
     replaced = []
     for at, var in enumerate(given[:count]):
-        # What only the loss uses is no output any more. A scalar stays one: types may depend on it.
+        # An output that the loss alone uses becomes a variable of the block. A scalar stays one: types may depend on it.
         if not any(var.same_as(other) for other in given[count:]) and not isinstance(var.ty, PrimType):
             given[at] = DataflowVar(var.name_hint, var.ty)
             replaced.append((var, given[at]))

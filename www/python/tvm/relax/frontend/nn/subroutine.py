@@ -38,7 +38,7 @@ class SubroutineMixin:
         bound = inspect.signature(self.forward).bind(*args, **kwargs).arguments
         inputs = collections.OrderedDict(bound)
         operands = [arg._expr if isinstance(arg, core.Tensor) else arg for arg in inputs.values()]
-        weights = [param._expr for param in self.parameters()]
+        weights = [getattr(param, "_expr", param) for param in self.parameters()]
         callee, is_tensor = self._subroutine(builder, forward, inputs, operands, weights)
         out = builder.emit(callee(*operands, *weights), name_hint=f"{callee.name_hint}_output")
         return core.Tensor(_expr=out) if is_tensor else out
