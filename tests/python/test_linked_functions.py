@@ -55,3 +55,22 @@ def test_a_function_is_kept_with_its_arguments():
     machine = _machine()
     machine.save_function("main", "saved", x, y)
     assert machine["saved"]().numpy().tolist() == [2, 3, 4]
+
+
+def test_a_function_that_runs_a_program_leaves_the_functions_of_the_run_around_it():
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32"), f: R.Callable((R.Tensor((2,), "float32"),), R.Tensor((2,), "float32"))):
+        y = f(x)
+        z = f(y)
+        return z
+
+    machine = relax.VirtualMachine(relax.build(tvm.IRModule({"main": main.with_attr("global_symbol", "main")}), "llvm"), tvm.cpu())
+
+    def inner(value):
+        return tvm.runtime.tensor(value.numpy() + 1)
+
+    def outer(value):
+        return machine["main"](value, inner)
+
+    x = tvm.runtime.tensor(np.array([1, 2], "float32"))
+    assert machine["main"](x, outer).numpy().tolist() == [5, 6]
