@@ -4,7 +4,8 @@ use super::run::{Run, is_ready, is_void_var};
 use super::{BlockBuilder, Mutation};
 use crate::infer::relax::deduce_call;
 use crate::infer::relax::types;
-use crate::ir::{Dim, Expr, ExprId, Extents, List, Store, Type, TypeId};
+use crate::ir::walk::for_each_child;
+use crate::ir::{Dim, Expr, ExprId, Extents, List, Store, Type, TypeId, map_children};
 use crate::ops;
 
 impl Run {
@@ -15,37 +16,16 @@ impl Run {
                 let new = cx.replaced(var).unwrap_or(id);
                 if is_void_var(store, new) { unit(store) } else { new }
             }
-            Expr::Tuple(fields) => {
-                let new = self.take_list(store, fields);
-                let Some(new) = new.or_else(|| store.checked_type(id).is_none().then(|| store.items(fields).collect())) else {
-                    return id;
-                };
-                let ty = tuple_type(store, &new);
-                let fields = store.list(&new);
-                store.rebuild(id, Expr::Tuple(fields), Some(ty))
-            }
-            Expr::TupleGetItem { tuple, index } => {
-                let new = self.take(tuple);
-                if new == tuple && store.checked_type(id).is_some() {
+            node @ (Expr::Tuple(_) | Expr::TupleGetItem { .. } | Expr::If { .. }) => {
+                let new = self.over_results(store, id);
+                if new.is_none() && store.checked_type(id).is_some() {
                     return id;
                 }
-                let ty = field_type(store, &mut cx.builder, id, new, index);
-                store.rebuild(id, Expr::TupleGetItem { tuple: new, index }, Some(ty))
+                let new = new.unwrap_or(node);
+                let ty = part_type(store, &mut cx.builder, id, new);
+                store.rebuild(id, new, Some(ty))
             }
             Expr::Call { .. } => self.call(store, cx, id),
-            Expr::If { cond, then, other } => {
-                let (new_other, new_then, new_cond) = (self.take(other), self.take(then), self.take(cond));
-                if (new_cond, new_then, new_other) == (cond, then, other) && store.checked_type(id).is_some() {
-                    return id;
-                }
-                let any = store.ty(Type::Any);
-                let [a, b] = [new_then, new_other].map(|branch| {
-                    let ty = store.checked_type(branch).unwrap_or(any);
-                    cx.builder.erase(store, ty)
-                });
-                let ty = types::common(store, a, b);
-                store.rebuild(id, Expr::If { cond: new_cond, then: new_then, other: new_other }, Some(ty))
-            }
             Expr::Seq { blocks, body } => {
                 let new_body = self.take(body);
                 let parts = self.blocks.pop().unwrap_or_default();
@@ -100,6 +80,16 @@ impl Run {
         }
     }
 
+    /// Takes the results for the children of a node and returns the node over them; `None` if all stayed the same.
+    fn over_results(&mut self, store: &mut Store, id: ExprId) -> Option<Expr> {
+        let mut count = 0;
+        for_each_child(store, id, |_| count += 1);
+        let first = self.done.len().saturating_sub(count);
+        let new = map_children(store, id, &self.done[first..], &|var| var);
+        self.done.truncate(first);
+        new
+    }
+
     fn call(&mut self, store: &mut Store, cx: &mut Mutation, id: ExprId) -> ExprId {
         let Expr::Call { callee, args, info } = store.expr(id) else { return id };
         let new_args = self.take_list(store, args);
@@ -140,14 +130,10 @@ impl BlockBuilder {
     /// Gives a call, tuple or field over leaves its type.
     pub(super) fn typed(&mut self, store: &mut Store, id: ExprId) -> ExprId {
         let node = store.expr(id);
-        let ty = match node {
-            Expr::Tuple(fields) => {
-                let fields: Vec<ExprId> = store.items(fields).collect();
-                tuple_type(store, &fields)
-            }
-            Expr::TupleGetItem { tuple, index } => field_type(store, self, id, tuple, index),
-            _ => return self.deduced(store, id, node),
-        };
+        if matches!(node, Expr::Call { .. }) {
+            return self.deduced(store, id, node);
+        }
+        let ty = part_type(store, self, id, node);
         store.rebuild(id, node, Some(ty))
     }
 
@@ -226,10 +212,25 @@ fn unit(store: &mut Store) -> ExprId {
     store.add_typed(Expr::Tuple(List::EMPTY), Some(ty))
 }
 
-fn tuple_type(store: &mut Store, fields: &[ExprId]) -> TypeId {
+/// Returns the type of a tuple, a field of one or a branch, which follows from its parts. `pre` is the node as it was.
+fn part_type(store: &mut Store, builder: &mut BlockBuilder, pre: ExprId, node: Expr) -> TypeId {
     let any = store.ty(Type::Any);
-    let types: Vec<TypeId> = fields.iter().map(|field| store.checked_type(*field).unwrap_or(any)).collect();
-    store.tuple_type(&types)
+    let of = |store: &Store, part: ExprId| store.checked_type(part).unwrap_or(any);
+    match node {
+        Expr::Tuple(fields) => {
+            let types: Vec<TypeId> = store.items(fields).map(|field| of(store, field)).collect();
+            store.tuple_type(&types)
+        }
+        Expr::TupleGetItem { tuple, index } => field_type(store, builder, pre, tuple, index),
+        Expr::If { then, other, .. } => {
+            let [a, b] = [then, other].map(|branch| {
+                let ty = of(store, branch);
+                builder.erase(store, ty)
+            });
+            types::common(store, a, b)
+        }
+        _ => any,
+    }
 }
 
 fn field_type(store: &mut Store, builder: &mut BlockBuilder, pre: ExprId, tuple: ExprId, index: u32) -> TypeId {

@@ -224,7 +224,7 @@ enum Task {
 pub(super) struct Run {
     tasks: Vec<Task>,
     /// Results without a consumer so far.
-    done: Vec<ExprId>,
+    pub(super) done: Vec<ExprId>,
     /// Finished blocks, for each current sequence.
     pub(super) blocks: Vec<Vec<Id<BindingBlock>>>,
     /// Parameters of the current functions.

@@ -24,6 +24,7 @@ pub mod equal;
 mod expr;
 mod id;
 mod intern;
+mod map;
 mod module;
 mod origin;
 mod prim;
@@ -41,6 +42,7 @@ pub use expr::{
     OpId, Pattern, PatternId, TypeVar, Var, VarId,
 };
 pub use id::{Id, IdMap, List};
+pub use map::map_children;
 pub use module::{Dialect, Module};
 pub use origin::{Origin, Rewrite, RewriteId, RewriteLog};
 pub use prim::{

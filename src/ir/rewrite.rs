@@ -4,10 +4,11 @@
 //! back when nothing below it changed. The driver keeps its own stack, records the origins of nodes and counts
 //! rewrites; a pass only returns replacements.
 
-use super::expr::{Binding, BindingBlock, Clause, Expr, ExprId, Function, Pattern, PatternId, Var, VarId};
+use super::expr::{Expr, ExprId, Function, Var, VarId};
 use super::id::IdMap;
+use super::map::map_children;
 use super::store::Store;
-use super::walk::for_each_pattern_var;
+use super::walk::{for_each_binder, for_each_child, has_children};
 
 /// The answer of a mutator on entering a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +94,8 @@ enum Step {
 pub struct Rewriting {
     memo: IdMap<Expr, ExprId>,
     vars: IdMap<Var, VarId>,
+    /// The results for the children of the node at hand; kept for its room.
+    children: Vec<ExprId>,
 }
 
 impl Rewriting {
@@ -148,8 +151,8 @@ impl Rewriting {
     /// True for a node whose children are unchanged leaves.
     fn is_untouched(&self, store: &Store, id: ExprId) -> bool {
         let mut same = true;
-        super::walk::for_each_child(store, id, |child| {
-            same = same && !super::walk::has_children(store, child) && self.get(child).is_none_or(|new| new == child);
+        for_each_child(store, id, |child| {
+            same = same && !has_children(store, child) && self.get(child).is_none_or(|new| new == child);
         });
         same
     }
@@ -210,19 +213,14 @@ impl Rewriting {
                 stack[first..].reverse();
             }
             Expr::Match { data, clauses, complete: _ } => {
-                let clauses: Vec<Clause> = store.items(clauses).map(|c| *store.clause(c)).collect();
                 stack.push(Step::Leave(id));
                 stack.push(Step::Enter(data));
-                for clause in clauses.iter().rev() {
-                    stack.push(Step::Enter(clause.body));
-                }
-                for clause in &clauses {
-                    let mut vars = Vec::new();
-                    for_each_pattern_var(store, clause.pattern, &mut |var| vars.push(var));
-                    for var in vars {
-                        self.define(store, var, mutator);
-                    }
-                }
+                let first = stack.len();
+                stack.extend(store.items(clauses).map(|clause| Step::Enter(store.clause(clause).body)));
+                stack[first..].reverse();
+                let mut vars = Vec::new();
+                for_each_binder(store, id, |var| vars.push(var));
+                vars.into_iter().for_each(|var| self.define(store, var, mutator));
             }
             _ => {
                 stack.push(Step::Leave(id));
@@ -233,7 +231,7 @@ impl Rewriting {
                         stack.push(Step::Enter(child))
                     }
                 };
-                super::walk::for_each_child(store, id, &mut enter);
+                for_each_child(store, id, &mut enter);
                 match stack.len() {
                     len if len == first => {
                         stack.pop();
@@ -287,176 +285,20 @@ impl Rewriting {
         stack.push(Step::Enter(body));
     }
 
-    fn var(&self, var: VarId) -> VarId {
-        self.vars.get(var).copied().unwrap_or(var)
-    }
-
-    /// Rebuilds `id` over its rewritten children: itself when none changed (TVM's `WithFields`).
-    fn rebuild(&self, store: &mut Store, id: ExprId) -> ExprId {
-        let ty = store.checked_type(id);
-        let new = match store.expr(id) {
-            Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) => return id,
-            Expr::Shape(_) | Expr::Prim(_) | Expr::Str(_) | Expr::DataType(_) | Expr::Extern(_) | Expr::PrimFunc(_) => return id,
-            Expr::Stmt(_) => return id,
-            Expr::Tuple(fields) => match self.list(store, fields) {
-                Some(fields) => Expr::Tuple(store.list(&fields)),
-                None => return id,
-            },
-            Expr::TupleGetItem { tuple, index } => {
-                let new = self.done(tuple);
-                if new == tuple {
-                    return id;
-                }
-                Expr::TupleGetItem { tuple: new, index }
+    /// Rebuilds `id` over its rewritten children and variables: itself when none changed.
+    fn rebuild(&mut self, store: &mut Store, id: ExprId) -> ExprId {
+        let mut children = std::mem::take(&mut self.children);
+        children.clear();
+        for_each_child(store, id, |child| children.push(self.done(child)));
+        let new = map_children(store, id, &children, &|var| self.vars.get(var).copied().unwrap_or(var));
+        self.children = children;
+        match new {
+            Some(new) => {
+                let ty = store.checked_type(id);
+                store.rebuild(id, new, ty)
             }
-            Expr::Call { callee, args, info } => {
-                let new_callee = self.done(callee);
-                let new_args = self.list(store, args);
-                if new_callee == callee && new_args.is_none() {
-                    return id;
-                }
-                let args = new_args.map_or(args, |args| store.list(&args));
-                Expr::Call { callee: new_callee, args, info }
-            }
-            Expr::Let { var, value, body } => {
-                let new = Expr::Let { var: self.var(var), value: self.done(value), body: self.done(body) };
-                if self.var(var) == var && self.done(value) == value && self.done(body) == body {
-                    return id;
-                }
-                new
-            }
-            Expr::If { cond, then, other } => {
-                let new = [cond, then, other].map(|e| self.done(e));
-                if new == [cond, then, other] {
-                    return id;
-                }
-                Expr::If { cond: new[0], then: new[1], other: new[2] }
-            }
-            Expr::Function(function) => match self.function(store, *store.function(function)) {
-                Some(new) => Expr::Function(store.add_function(new)),
-                None => return id,
-            },
-            Expr::Match { data, clauses, complete } => {
-                let new_data = self.done(data);
-                let old: Vec<_> = store.items(clauses).collect();
-                let mut same = new_data == data;
-                let mut new = Vec::with_capacity(old.len());
-                for clause_id in old {
-                    let clause = *store.clause(clause_id);
-                    let pattern = self.pattern(store, clause.pattern);
-                    let body = self.done(clause.body);
-                    if pattern == clause.pattern && body == clause.body {
-                        new.push(clause_id);
-                    } else {
-                        same = false;
-                        new.push(store.add_clause(Clause { pattern, body }));
-                    }
-                }
-                if same {
-                    return id;
-                }
-                Expr::Match { data: new_data, clauses: store.list(&new), complete }
-            }
-            Expr::RefCreate(value) => {
-                let new = self.done(value);
-                if new == value {
-                    return id;
-                }
-                Expr::RefCreate(new)
-            }
-            Expr::RefRead(reference) => {
-                let new = self.done(reference);
-                if new == reference {
-                    return id;
-                }
-                Expr::RefRead(new)
-            }
-            Expr::RefWrite { reference, value } => {
-                let new = [reference, value].map(|e| self.done(e));
-                if new == [reference, value] {
-                    return id;
-                }
-                Expr::RefWrite { reference: new[0], value: new[1] }
-            }
-            Expr::Seq { blocks, body } => {
-                let new_body = self.done(body);
-                match self.blocks(store, blocks) {
-                    Some(blocks) => Expr::Seq { blocks: store.list(&blocks), body: new_body },
-                    None if new_body == body => return id,
-                    None => Expr::Seq { blocks, body: new_body },
-                }
-            }
-        };
-        store.rebuild(id, new, ty)
-    }
-
-    /// Rebuilds blocks over their new values and variables; `None` when all stay the same.
-    fn blocks(&self, store: &mut Store, blocks: super::List<BindingBlock>) -> Option<Vec<super::Id<BindingBlock>>> {
-        let old: Vec<_> = store.items(blocks).collect();
-        let new: Vec<_> = old.iter().map(|block| self.block(store, *block)).collect();
-        (new != old).then_some(new)
-    }
-
-    fn block(&self, store: &mut Store, id: super::Id<BindingBlock>) -> super::Id<BindingBlock> {
-        let BindingBlock { bindings, dataflow } = *store.block(id);
-        let same = |binding: Binding| self.var(binding.var) == binding.var && self.done(binding.value) == binding.value;
-        if store.block_bindings(id).all(same) {
-            return id;
+            None => id,
         }
-        let old: Vec<_> = store.items(bindings).collect();
-        let mut new = Vec::with_capacity(old.len());
-        for id in old {
-            let binding = *store.binding(id);
-            let rebuilt = Binding { var: self.var(binding.var), value: self.done(binding.value), ..binding };
-            new.push(if same(binding) { id } else { store.add_binding(rebuilt) });
-        }
-        let bindings = store.list(&new);
-        store.add_block(BindingBlock { bindings, dataflow })
-    }
-
-    fn list(&self, store: &Store, list: super::List<Expr>) -> Option<Vec<ExprId>> {
-        if store.items(list).all(|id| self.done(id) == id) {
-            return None;
-        }
-        Some(store.items(list).map(|id| self.done(id)).collect())
-    }
-
-    fn function(&self, store: &mut Store, function: Function) -> Option<Function> {
-        let body = self.done(function.body);
-        let same_params = store.items(function.params).all(|p| self.var(p) == p);
-        if body == function.body && same_params {
-            return None;
-        }
-        let params = if same_params {
-            function.params
-        } else {
-            let params: Vec<VarId> = store.items(function.params).map(|p| self.var(p)).collect();
-            store.list(&params)
-        };
-        Some(Function { params, body, ..function })
-    }
-
-    /// Patterns nest as deep as the parser lets them, which is shallow enough to recurse.
-    fn pattern(&self, store: &mut Store, pattern: PatternId) -> PatternId {
-        let data = *store.pattern(pattern);
-        let fields = match data {
-            Pattern::Wildcard => return pattern,
-            Pattern::Var(var) => {
-                let new = self.var(var);
-                return if new == var { pattern } else { store.add_pattern(Pattern::Var(new)) };
-            }
-            Pattern::Ctor { ctor: _, fields } | Pattern::Tuple(fields) => fields,
-        };
-        let old: Vec<PatternId> = store.items(fields).collect();
-        let new: Vec<PatternId> = old.iter().map(|p| self.pattern(store, *p)).collect();
-        if new == old {
-            return pattern;
-        }
-        let fields = store.list(&new);
-        store.add_pattern(match data {
-            Pattern::Ctor { ctor, .. } => Pattern::Ctor { ctor, fields },
-            _ => Pattern::Tuple(fields),
-        })
     }
 }
 
@@ -468,7 +310,7 @@ pub fn rewrite(store: &mut Store, root: ExprId, mutator: &mut dyn ExprMutator) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{OpId, Origin};
+    use crate::ir::{Binding, OpId, Origin};
 
     /// Makes a chain of unary calls of operator 0 over a variable, `n` deep.
     fn chain(store: &mut Store, n: usize) -> (ExprId, ExprId) {

@@ -12,7 +12,8 @@
 
 use super::support::regions::{BEGIN, END, compiler};
 use crate::ir::rewrite::{ExprMutator, Visit, rewrite};
-use crate::ir::{AttrValue, Attrs, DType, Expr, ExprId, Function, Id, IdMap, Module, Name, Store, Type};
+use crate::ir::walk::for_each_child;
+use crate::ir::{AttrValue, Attrs, DType, Expr, ExprId, Function, Id, IdMap, Module, Name, Store, Type, map_children};
 use crate::ops::build::{args, call_attrs, is_call, op_name};
 use crate::pass::spec::Literal;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
@@ -218,15 +219,22 @@ impl Annotate {
     }
 
     /// Rebuilds a node that is no call over its new children.
-    fn other(&mut self, store: &mut Store, children: &[ExprId], make: &mut dyn FnMut(&mut Store, &[ExprId]) -> ExprId) -> ExprId {
-        if !self.all {
-            let ends: Vec<ExprId> = children.iter().map(|child| self.ended(store, *child)).collect();
-            return make(store, &ends);
+    fn other(&mut self, store: &mut Store, post: ExprId) -> ExprId {
+        let mut children = Vec::new();
+        for_each_child(store, post, |child| children.push(child));
+        let (children, target) = match self.all {
+            false => (children.iter().map(|child| self.ended(store, *child)).collect(), None),
+            true => {
+                let (target, begun) = self.arguments(store, &children, None);
+                // A node without arguments has a target without a name, and no annotation ends it.
+                (begun, Some(target.unwrap_or(self.default)))
+            }
+        };
+        let new = map_children(store, post, &children, &|var| var).unwrap_or(store.expr(post));
+        let new = store.add(new);
+        if let Some(target) = target {
+            self.chosen.insert(new, target);
         }
-        let (target, begun) = self.arguments(store, children, None);
-        let new = make(store, &begun);
-        // A node without arguments has a target without a name, and no annotation ends it.
-        self.chosen.insert(new, target.unwrap_or(self.default));
         new
     }
 }
@@ -246,18 +254,8 @@ impl ExprMutator for Annotate {
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
         match store.expr(post) {
             Expr::Call { .. } => self.call(store, pre, post),
-            Expr::Tuple(fields) => {
-                let fields: Vec<ExprId> = store.items(fields).collect();
-                self.other(store, &fields, &mut |store, fields| store.add_tuple(fields))
-            }
-            Expr::TupleGetItem { tuple, index } => {
-                self.other(store, &[tuple], &mut |store, new| store.add(Expr::TupleGetItem { tuple: new[0], index }))
-            }
-            Expr::RefCreate(value) => self.other(store, &[value], &mut |store, new| store.add(Expr::RefCreate(new[0]))),
-            Expr::RefRead(value) => self.other(store, &[value], &mut |store, new| store.add(Expr::RefRead(new[0]))),
-            Expr::RefWrite { reference, value } => self.other(store, &[reference, value], &mut |store, new| {
-                store.add(Expr::RefWrite { reference: new[0], value: new[1] })
-            }),
+            Expr::Tuple(_) | Expr::TupleGetItem { .. } => self.other(store, post),
+            Expr::RefCreate(_) | Expr::RefRead(_) | Expr::RefWrite { .. } => self.other(store, post),
             Expr::Let { var, value, body } => {
                 let body = self.ended(store, body);
                 let value = match store.expr(value) {

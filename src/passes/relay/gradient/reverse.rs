@@ -2,8 +2,8 @@
 
 use super::pairs::{Lets, Reverse};
 use super::refused;
-use crate::ir::walk::for_each_pattern_var;
-use crate::ir::{Clause, Expr, ExprId, Function, Id, Name, VarId};
+use crate::ir::walk::{for_each_binder, for_each_child};
+use crate::ir::{Expr, ExprId, Function, Id, Name, VarId, map_children};
 use crate::ops::build::op_name;
 use crate::pass::PassError;
 
@@ -121,24 +121,15 @@ impl Reverse<'_> {
                     children.push(callee);
                 }
             }
-            Expr::Tuple(fields) => children.extend(self.store.items(fields)),
-            Expr::TupleGetItem { tuple, .. } => children.push(tuple),
-            Expr::Let { value, body, .. } => children.extend([value, body]),
-            Expr::If { cond, then, other } => children.extend([cond, then, other]),
-            Expr::Match { data, clauses, .. } => {
-                children.push(data);
-                children.extend(self.store.items(clauses).map(|clause| self.store.clause(clause).body));
-                let patterns: Vec<_> = self.store.items(clauses).map(|clause| self.store.clause(clause).pattern).collect();
-                for pattern in patterns {
+            node => {
+                for_each_child(self.store, id, |child| children.push(child));
+                if let Expr::Match { .. } = node {
                     let vars = &mut self.vars;
-                    for_each_pattern_var(self.store, pattern, &mut |var| {
+                    for_each_binder(self.store, id, |var| {
                         vars.insert(var, var);
                     });
                 }
             }
-            Expr::RefCreate(value) | Expr::RefRead(value) => children.push(value),
-            Expr::RefWrite { reference, value } => children.extend([reference, value]),
-            _ => {}
         }
         tasks.push(Task::Leave(id, cell));
         tasks.extend(children.into_iter().rev().map(|child| Task::Enter(child, cell)));
@@ -163,37 +154,20 @@ impl Reverse<'_> {
                 parts.push(cell);
                 return Ok(self.store.add_call(callee, &parts, None));
             }
-            Expr::Tuple(fields) => {
-                let parts = take(fields.len());
-                Expr::Tuple(self.store.list(&parts))
-            }
-            Expr::TupleGetItem { index, .. } => Expr::TupleGetItem { tuple: take(1)[0], index },
-            Expr::Let { var, .. } => {
-                let parts = take(2);
-                Expr::Let { var: self.var(var), value: parts[0], body: parts[1] }
-            }
-            Expr::If { .. } => {
-                let parts = take(3);
-                Expr::If { cond: self.field(parts[0], 0), then: parts[1], other: parts[2] }
-            }
-            Expr::Match { clauses, complete, .. } => {
-                let parts = take(clauses.len() + 1);
-                let arms: Vec<_> = self.store.items(clauses).collect();
-                let mut new = Vec::with_capacity(arms.len());
-                for (arm, body) in arms.into_iter().zip(&parts[1..]) {
-                    let pattern = self.store.clause(arm).pattern;
-                    new.push(self.store.add_clause(Clause { pattern, body: *body }));
+            node => {
+                let mut children = 0;
+                for_each_child(self.store, id, |_| children += 1);
+                let mut parts = take(children);
+                if let Expr::If { .. } = node {
+                    parts[0] = self.field(parts[0], 0);
                 }
-                Expr::Match { data: parts[0], clauses: self.store.list(&new), complete }
+                if let Expr::Let { var, .. } = node {
+                    self.var(var);
+                }
+                let vars = &self.vars;
+                map_children(self.store, id, &parts, &|var| vars.get(&var).copied().unwrap_or(var))
             }
-            Expr::RefCreate(_) => Expr::RefCreate(take(1)[0]),
-            Expr::RefRead(_) => Expr::RefRead(take(1)[0]),
-            Expr::RefWrite { .. } => {
-                let parts = take(2);
-                Expr::RefWrite { reference: parts[0], value: parts[1] }
-            }
-            _ => return Ok(id),
         };
-        Ok(self.store.add(new))
+        Ok(new.map_or(id, |new| self.store.add(new)))
     }
 }

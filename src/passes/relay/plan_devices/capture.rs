@@ -7,7 +7,8 @@ use super::super::support::is_primitive;
 use super::config::{ANY, Device};
 use super::domains::Domains;
 use crate::ir::rewrite::{ExprMutator, Visit};
-use crate::ir::{AttrValue, Clause, Expr, ExprId, Store, VarId};
+use crate::ir::walk::{for_each_child, has_children};
+use crate::ir::{AttrValue, Expr, ExprId, Store, VarId, map_children};
 use crate::ops::build::{arg, args, call_with, is_call};
 use rustc_hash::FxHashMap;
 
@@ -107,16 +108,6 @@ impl Capture<'_> {
         let new = match (store.expr(pre), store.expr(post)) {
             (Expr::Call { .. }, Expr::Call { .. }) => return self.call(store, pre, post),
             (Expr::Function(_), Expr::Function(_)) => return self.function(store, pre, post),
-            (Expr::Tuple(before), Expr::Tuple(fields)) => {
-                let device = self.device(store, pre)?;
-                let children: Vec<Child> = store.items(before).zip(store.items(fields)).collect();
-                let fields = self.all(store, device, children)?;
-                Expr::Tuple(store.list(&fields))
-            }
-            (Expr::TupleGetItem { tuple: before, .. }, Expr::TupleGetItem { tuple, index }) => {
-                let device = self.device(store, pre)?;
-                Expr::TupleGetItem { tuple: self.within(store, device, (before, tuple))?, index }
-            }
             (Expr::Let { value: value_before, body: body_before, var }, Expr::Let { var: new_var, value, body }) => {
                 let bound = self.domains.of_var(store, var)?;
                 let (around, bound) = (self.device(store, pre)?, self.domains.result_device(bound));
@@ -124,45 +115,15 @@ impl Capture<'_> {
                 let value = self.child(store, ANY, bound, on, (value_before, value));
                 Expr::Let { var: new_var, value, body: self.within(store, around, (body_before, body))? }
             }
-            (Expr::If { cond: c, then: t, other: o }, Expr::If { cond, then, other }) => {
+            _ if !has_children(store, pre) => return Ok(post),
+            _ => {
                 let device = self.device(store, pre)?;
-                let parts = self.all(store, device, vec![(c, cond), (t, then), (o, other)])?;
-                Expr::If { cond: parts[0], then: parts[1], other: parts[2] }
+                let pairs = children(store, pre).into_iter().zip(children(store, post));
+                let new = pairs.map(|child| self.within(store, device, child)).collect::<Result<Vec<_>, _>>()?;
+                map_children(store, post, &new, &|var| var).unwrap_or(store.expr(post))
             }
-            (Expr::RefCreate(before), Expr::RefCreate(value)) => {
-                let device = self.device(store, pre)?;
-                Expr::RefCreate(self.within(store, device, (before, value))?)
-            }
-            (Expr::RefRead(before), Expr::RefRead(reference)) => {
-                let device = self.device(store, pre)?;
-                Expr::RefRead(self.within(store, device, (before, reference))?)
-            }
-            (Expr::RefWrite { reference: r, value: v }, Expr::RefWrite { reference, value }) => {
-                let device = self.device(store, pre)?;
-                let parts = self.all(store, device, vec![(r, reference), (v, value)])?;
-                Expr::RefWrite { reference: parts[0], value: parts[1] }
-            }
-            (Expr::Match { data: before, clauses: arms, .. }, Expr::Match { data, clauses, complete }) => {
-                let device = self.device(store, pre)?;
-                let data = self.within(store, device, (before, data))?;
-                let pairs: Vec<_> = store.items(arms).zip(store.items(clauses)).collect();
-                let mut new = Vec::with_capacity(pairs.len());
-                for (arm, clause) in pairs {
-                    let (before, Clause { pattern, body }) = (store.clause(arm).body, *store.clause(clause));
-                    let wrapped = self.within(store, device, (before, body))?;
-                    let kept = wrapped == body;
-                    new.push(if kept { clause } else { store.add_clause(Clause { pattern, body: wrapped }) });
-                }
-                let kept = store.items(clauses).eq(new.iter().copied());
-                Expr::Match { data, clauses: if kept { clauses } else { store.list(&new) }, complete }
-            }
-            _ => return Ok(post),
         };
         Ok(same_or(store, pre, post, new))
-    }
-
-    fn all(&mut self, store: &mut Store, device: Device, children: Vec<Child>) -> Result<Vec<ExprId>, String> {
-        children.into_iter().map(|child| self.within(store, device, child)).collect()
     }
 
     fn call(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> Result<ExprId, String> {
@@ -245,12 +206,13 @@ fn alike(store: &Store, made: ExprId, known: ExprId) -> bool {
 
 /// Returns `post` if it is the wanted expression already.
 fn same_or(store: &mut Store, pre: ExprId, post: ExprId, new: Expr) -> ExprId {
-    let children = |store: &Store, id: ExprId| {
-        let mut found = Vec::new();
-        crate::ir::walk::for_each_child(store, id, |child| found.push(child));
-        found
-    };
     let ty = store.checked_type(pre);
     let made = store.add_typed(new, ty);
     if children(store, made) == children(store, post) { post } else { made }
+}
+
+fn children(store: &Store, id: ExprId) -> Vec<ExprId> {
+    let mut found = Vec::new();
+    for_each_child(store, id, |child| found.push(child));
+    found
 }

@@ -10,7 +10,7 @@ use super::devices::{Device, Place, on_device, place_of};
 use super::is_primitive;
 use super::scope::{ScopeId, Scopes};
 use crate::ir::walk::for_each_child;
-use crate::ir::{Clause, Expr, ExprId, Function, IdMap, Store, VarId};
+use crate::ir::{Expr, ExprId, Function, IdMap, Store, VarId, map_children};
 
 /// The expressions to bind.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -150,61 +150,32 @@ impl Fill<'_> {
                 };
                 if self.nesting == 0 { new } else { self.bind(id, new, var) }
             }
-            Expr::Call { callee, args, info } if place_of(self.store, id).is_some_and(|place| place.fixed) => {
+            node @ Expr::Call { callee, args, .. } if place_of(self.store, id).is_some_and(|place| place.fixed) => {
                 self.devices.pop();
-                let args = self.list(args);
-                self.store.rebuild(id, Expr::Call { callee, args, info }, None)
+                let children: Vec<ExprId> =
+                    std::iter::once(callee).chain(self.store.items(args).map(|arg| self.done(arg))).collect();
+                let new = map_children(self.store, id, &children, &|var| var).unwrap_or(node);
+                self.store.rebuild(id, new, None)
             }
-            _ => {
-                let new = self.rebuild(id);
+            node => {
+                let new = self.over_children(id).unwrap_or(node);
+                let ty = self.store.checked_type(id).filter(|_| matches!(node, Expr::Tuple(_)));
+                let new = self.store.rebuild(id, new, ty);
                 self.bind(id, new, var)
             }
         }
     }
 
-    /// Rebuilds a node over its new children.
-    fn rebuild(&mut self, id: ExprId) -> ExprId {
-        let mut ty = None;
-        let expr = match self.store.expr(id) {
-            Expr::Call { callee, args, info } => {
-                let callee = self.done(callee);
-                Expr::Call { callee, args: self.list(args), info }
+    /// Returns a node over its new children; arms have the bindings of their scopes around them. `None` if all stayed the same.
+    fn over_children(&mut self, id: ExprId) -> Option<Expr> {
+        let mut children = Vec::new();
+        for_each_child(self.store, id, |child| children.push(self.done(child)));
+        if matches!(self.store.expr(id), Expr::If { .. } | Expr::Match { .. }) {
+            for (arm, slot) in children.iter_mut().skip(1).zip(1..) {
+                *arm = self.wrap(self.scopes.opened(id, slot), *arm);
             }
-            Expr::Tuple(fields) => {
-                ty = self.store.checked_type(id);
-                Expr::Tuple(self.list(fields))
-            }
-            Expr::TupleGetItem { tuple, index } => Expr::TupleGetItem { tuple: self.done(tuple), index },
-            Expr::RefCreate(value) => Expr::RefCreate(self.done(value)),
-            Expr::RefRead(reference) => Expr::RefRead(self.done(reference)),
-            Expr::RefWrite { reference, value } => Expr::RefWrite { reference: self.done(reference), value: self.done(value) },
-            Expr::If { cond, then, other } => {
-                let new_then = self.wrap(self.scopes.opened(id, 1), self.done(then));
-                let new_other = self.wrap(self.scopes.opened(id, 2), self.done(other));
-                Expr::If { cond: self.done(cond), then: new_then, other: new_other }
-            }
-            Expr::Match { data, clauses, complete } => {
-                let old: Vec<_> = self.store.items(clauses).collect();
-                let mut new = Vec::with_capacity(old.len());
-                for (clause, slot) in old.iter().zip(1..) {
-                    let Clause { pattern, body } = *self.store.clause(*clause);
-                    let done = self.wrap(self.scopes.opened(id, slot), self.done(body));
-                    new.push(if done == body { *clause } else { self.store.add_clause(Clause { pattern, body: done }) });
-                }
-                let clauses = if new == old { clauses } else { self.store.list(&new) };
-                Expr::Match { data: self.done(data), clauses, complete }
-            }
-            other => other,
-        };
-        self.store.rebuild(id, expr, ty)
-    }
-
-    fn list(&mut self, list: crate::ir::List<Expr>) -> crate::ir::List<Expr> {
-        if self.store.items(list).all(|id| self.done(id) == id) {
-            return list;
         }
-        let new: Vec<ExprId> = self.store.items(list).map(|id| self.done(id)).collect();
-        self.store.list(&new)
+        map_children(self.store, id, &children, &|var| var)
     }
 
     /// Binds `new`, which replaces `old`, unless it may stay where it is used.

@@ -4,7 +4,9 @@ use super::super::support::is_primitive;
 use super::{Globals, UNTYPED, arrow, cps_type, refused};
 use crate::diag::Diagnostic;
 use crate::ir::walk::for_each_child;
-use crate::ir::{Clause, Expr, ExprId, Function, Id, List, Module, Name, Pattern, PatternId, Store, Type, TypeId, VarId};
+use crate::ir::{
+    Clause, Expr, ExprId, Function, Id, List, Module, Name, Pattern, PatternId, Store, Type, TypeId, VarId, map_children,
+};
 use rustc_hash::FxHashMap;
 
 type RestId = usize;
@@ -152,20 +154,15 @@ impl<'a> Cps<'a> {
         if let Some(child) = left.pop() {
             return State::Visit(child, self.rest(Rest::Child(id, done, left, rest)));
         }
-        let value = match self.store.expr(id) {
-            Expr::Tuple(_) => Expr::Tuple(self.store.list(&done)),
-            Expr::TupleGetItem { index, .. } => Expr::TupleGetItem { tuple: done[0], index },
-            Expr::RefCreate(_) => Expr::RefCreate(done[0]),
-            Expr::RefRead(_) => Expr::RefRead(done[0]),
-            Expr::RefWrite { .. } => Expr::RefWrite { reference: done[0], value: done[1] },
-            expr @ Expr::Call { callee, info, .. } if self.is_applied(expr) => {
-                Expr::Call { callee, args: self.store.list(&done), info }
-            }
-            _ => {
+        let node = self.store.expr(id);
+        let value = match node {
+            Expr::Call { callee, info, .. } if self.is_applied(node) => Expr::Call { callee, args: self.store.list(&done), info },
+            Expr::Call { .. } => {
                 let arg = self.store.var("arg", None);
                 self.around.push(Around::Call(id, done, arg));
                 return State::Go(rest, self.store.use_var(arg));
             }
+            _ => map_children(self.store, id, &done, &|var| var).unwrap_or(node),
         };
         let pure = matches!(value, Expr::Tuple(_) | Expr::TupleGetItem { .. } | Expr::RefCreate(_));
         let value = self.store.rebuild(id, value, None);

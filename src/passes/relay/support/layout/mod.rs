@@ -159,17 +159,7 @@ impl Relayout<'_> {
             layouts.iter().zip(&first.inputs).map(|(layout, first)| layout.clone().or_else(|| first.clone())).collect()
         };
         let (new, old) = (or_first(&now), or_first(&before));
-        let mut taken = values.iter().copied();
-        let now_args: Vec<ExprId> = (given.iter())
-            .map(|arg| match store.expr(*arg) {
-                Expr::Tuple(fields) => {
-                    let fields: Vec<ExprId> = taken.by_ref().take(fields.len()).collect();
-                    let fields = store.list(&fields);
-                    store.rebuild(*arg, Expr::Tuple(fields), None)
-                }
-                _ => taken.next().unwrap_or(*arg),
-            })
-            .collect();
+        let now_args = Self::gathered(store, &given, values.iter().copied());
         let site = Site { pre, op, attrs: first.attrs, args: &now_args, types: &types };
         let replaced = self.layouts.replaced(store, &site)?;
         let (mut target, mut given) = ((op, first.attrs), given);
@@ -217,27 +207,28 @@ impl Relayout<'_> {
             }
             changed.push(value);
         }
-        let mut changed = changed.into_iter();
-        let mut operands = Vec::with_capacity(given.len());
-        for arg in given {
-            operands.push(match store.expr(arg) {
-                Expr::Tuple(fields) => {
-                    let fields: Vec<ExprId> = changed.by_ref().take(fields.len()).collect();
-                    let fields = store.list(&fields);
-                    store.rebuild(arg, Expr::Tuple(fields), None)
-                }
-                _ => changed.next().unwrap_or(arg),
-            });
-        }
+        let operands = Self::gathered(store, &given, changed);
         self.changed |= op != op_name(store, pre) || second.attrs != data.attrs;
         let callee = store.add(Expr::Op(crate::ops::op(op)));
         let operands = store.list(&operands);
         let info = store.add_call_info(second.attrs, &[]);
         let new = store.rebuild(pre, Expr::Call { callee, args: operands, info }, None);
+        Ok(self.results(store, pre, new, first.outputs.into_iter().zip(second.outputs)))
+    }
+
+    /// Remembers the layouts of a call's results, before and after, and returns what stands for them; `None` if one of them is
+    /// not known.
+    fn results(
+        &mut self,
+        store: &mut Store,
+        pre: ExprId,
+        new: ExprId,
+        layouts: impl Iterator<Item = (Known, Known)>,
+    ) -> Option<ExprId> {
         let is_tuple = store.checked_type(pre).is_some_and(|ty| matches!(store.type_of_id(ty), Type::Tuple(_)));
         let mut results = Vec::new();
-        for (index, (old, now)) in first.outputs.into_iter().zip(second.outputs).enumerate() {
-            let (Some(old), Some(now)) = (old, now) else { return Ok(None) };
+        for (index, (old, now)) in layouts.enumerate() {
+            let (old, now) = (old?, now?);
             let value = match is_tuple {
                 true => store.add(Expr::TupleGetItem { tuple: new, index: index as u32 }),
                 false => new,
@@ -246,10 +237,24 @@ impl Relayout<'_> {
             self.values.insert(var, Value { value, old, new: now });
             results.push(store.use_var(var));
         }
-        Ok(match results[..] {
-            [one] if !is_tuple => Some(one),
-            _ => Some(store.add_tuple(&results)),
+        Some(match results[..] {
+            [one] if !is_tuple => one,
+            _ => store.add_tuple(&results),
         })
+    }
+
+    /// Returns a call's arguments over what replaces its values, which has the fields of tuples one by one.
+    fn gathered(store: &mut Store, args: &[ExprId], values: impl IntoIterator<Item = ExprId>) -> Vec<ExprId> {
+        let mut values = values.into_iter();
+        let mut over = |arg: &ExprId| match store.expr(*arg) {
+            Expr::Tuple(fields) => {
+                let fields: Vec<ExprId> = values.by_ref().take(fields.len()).collect();
+                let fields = store.list(&fields);
+                store.rebuild(*arg, Expr::Tuple(fields), None)
+            }
+            _ => values.next().unwrap_or(*arg),
+        };
+        args.iter().map(&mut over).collect()
     }
 
     /// Transforms a value from one layout to another.
