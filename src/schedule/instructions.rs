@@ -10,6 +10,7 @@ use crate::parse::trace::{Node, NodeKind};
 
 impl Call<'_> {
     /// Does the instruction; what it gives.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each instruction")]
     pub(super) fn apply(&self, state: &mut State<'_>) -> Outcome<Vec<Value>> {
         let none = Ok(Vec::new());
         let one = |value| Ok(vec![value]);

@@ -7,7 +7,7 @@ use super::cache::Insert;
 use super::scope::{Dependency, dependencies};
 use super::state::{BlockRef, State};
 use super::{Outcome, refuse};
-use crate::ir::{Block, Buffer, DType, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, Symbol};
+use crate::ir::{Block, Buffer, DType, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimId, Region, Stmt, StmtId, Symbol};
 use crate::tir::arith::Analyzer;
 use crate::tir::index_map::IndexMap;
 use crate::tir::substitute;
@@ -85,11 +85,41 @@ impl State<'_> {
         let scope = self.store.name(scope);
         let name = named(self.store, old.name, scope);
         let new = self.store.add_buffer(Buffer { name, scope, shape: shape.into(), ..old });
+        let far: Vec<PrimId> = region.ranges.iter().map(|(min, _)| *min).collect();
+        let (stage, made) = self.copying_stage(&heads, &iters, (buffer, &far), (new, &indices), writes);
+        let Some(scope_block) = tree.as_block(root) else { return refuse("InternalError: the scope is no block") };
+        let insert = Insert {
+            old: buffer,
+            new,
+            offset: None,
+            points: Some(indices.into()),
+            analyzer: Analyzer::new(),
+            scope: scope_block,
+            at: place.0,
+            position: place.1,
+            stage,
+            consumers: if writes { Vec::new() } else { vec![own] },
+            writer: writes.then_some(own),
+            active: false,
+            under_writer: false,
+        };
+        self.insert_copy(&tree, root, insert, made)
+    }
 
-        // The stage has loops and variables of its own, of the same names.
+    /// Makes the loops and the block that copy `far` into `near`, or back: buffers with the place in them. They have loops
+    /// and variables of their own, of the same names.
+    fn copying_stage(
+        &mut self,
+        heads: &[For],
+        iters: &[IterVar],
+        (buffer, far): (Id<Buffer>, &[PrimId]),
+        (new, near): (Id<Buffer>, &[PrimId]),
+        writes: bool,
+    ) -> (StmtId, Id<Block>) {
+        let name = self.store.buffer(new).name;
         let mut values: Vec<(Id<Symbol>, PrimId)> = Vec::new();
         let mut loops = Vec::new();
-        for head in &heads {
+        for head in heads {
             let (text, dtype) = (self.name_of(head.var), self.store.symbol(head.var).dtype);
             let (var, prim) = self.var(&text, dtype);
             values.push((head.var, prim));
@@ -99,15 +129,15 @@ impl State<'_> {
             substitute(state.store, of, &mut |_, symbol| values.iter().find(|(var, _)| *var == symbol).map(|(_, prim)| *prim))
         };
         let mut own_iters = Vec::new();
-        for iter in &iters {
+        for iter in iters {
             let (text, dtype) = (self.name_of(iter.var), self.store.symbol(iter.var).dtype);
             let (var, prim) = self.var(&text, dtype);
             values.push((iter.var, prim));
             let value = iter.value.map(|value| sub(self, value, &values));
             own_iters.push(IterVar { var, kind: IterKind::Spatial, value, ..iter.clone() });
         }
-        let far: Vec<PrimId> = region.ranges.iter().map(|(min, _)| sub(self, *min, &values)).collect();
-        let near: Vec<PrimId> = indices.iter().map(|index| sub(self, *index, &values)).collect();
+        let [far, near] =
+            [far, near].map(|place| -> Vec<PrimId> { place.iter().map(|index| sub(self, *index, &values)).collect() });
         let (source, from, target, to) = if writes { (new, near, buffer, far) } else { (buffer, far, new, near) };
         let value = self.store.prim(PrimExpr::Load { buffer: source, indices: from.clone().into() });
         let body = self.store.add_stmt(Stmt::Store { buffer: target, indices: to.clone().into(), value });
@@ -129,22 +159,6 @@ impl State<'_> {
         for head in loops.into_iter().rev() {
             stage = self.store.add_stmt(Stmt::For(Box::new(head), stage));
         }
-        let Some(scope_block) = tree.as_block(root) else { return refuse("InternalError: the scope is no block") };
-        let insert = Insert {
-            old: buffer,
-            new,
-            offset: None,
-            points: Some(indices.into()),
-            analyzer: Analyzer::new(),
-            scope: scope_block,
-            at: place.0,
-            position: place.1,
-            stage,
-            consumers: if writes { Vec::new() } else { vec![own] },
-            writer: writes.then_some(own),
-            active: false,
-            under_writer: false,
-        };
-        self.insert_copy(&tree, root, insert, made)
+        (stage, made)
     }
 }

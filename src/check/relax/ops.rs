@@ -8,6 +8,7 @@ impl Maker {
         if fitting.is_empty() { None } else { Some((*self.random.late(&fitting)).clone()) }
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each form of a value")]
     pub(super) fn value(&mut self, env: &Env) -> Option<(String, Ty)> {
         let float = |ty: &Ty| matches!(ty, Ty::Tensor(_, dtype) if dtype.starts_with("float"));
         let of_rank = |rank: usize| move |ty: &Ty| matches!(ty, Ty::Tensor(shape, "float32") if shape.len() == rank);
@@ -148,6 +149,7 @@ impl Maker {
     }
 
     /// Parts and arrangements of a tensor, and shapes.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each form of a value")]
     fn moved(&mut self, env: &Env, kind: usize) -> Option<(String, Ty)> {
         let of_rank = |rank: usize| move |ty: &Ty| matches!(ty, Ty::Tensor(shape, "float32") if shape.len() == rank);
         let known = |ty: &Ty| match ty {

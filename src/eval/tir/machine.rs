@@ -277,6 +277,7 @@ impl<'c> Machine<'c> {
     }
 
     /// Runs up to the next pause; `at` is then the step to continue with.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each step of the machine")]
     fn go(&mut self, regs: &mut [u64], at: &mut usize) -> Result<Pause, Stopped> {
         let code = self.code;
         let steps = &code.steps[..];

@@ -104,6 +104,7 @@ impl<'s> Reader<'s, '_> {
         Ok(result)
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each name")]
     fn relax_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<Value> {
         let span = self.span(id);
         let name = match name.strip_prefix("op.") {
@@ -331,25 +332,7 @@ impl<'s> Reader<'s, '_> {
             if many && types.len() != 1 { self.store.tuple_type(&types) } else { types.first().copied().ok_or(super::Stop)? }
         };
         let mut args = self.args(&rest, span)?;
-        let mut name = name;
-        let callee = match args.next("gvar").or_else(|| args.take("func")) {
-            Some((Value::Str(symbol), place)) => {
-                if name == "call_tir" && !of_today {
-                    self.hint("a function outside of the module is called by `R.call_dps_packed` today", place);
-                    name = "call_dps_packed";
-                } else if name.starts_with("call_tir") {
-                    let message = format!(
-                        "R.{name} expects the first argument to be a GlobalVar referring to a TIR PrimFunc. However, the argument \
-                         \"{}\" is the name of a function outside of the module, which `R.call_dps_packed` calls",
-                        self.store.str(symbol)
-                    );
-                    return Err(self.error("relax-call-tir", message, place));
-                }
-                Value::Expr(self.store.add(Expr::Extern(symbol)))
-            }
-            Some((value, place)) => self.argument(value, place)?,
-            None => return Err(self.error("relax-missing-arg", format!("`R.{name}` needs a function"), span)),
-        };
+        let (name, callee) = self.tir_callee(name, &mut args, of_today, span)?;
         let operands = match args.next("args") {
             Some((value @ Value::Tuple(_), _)) => value,
             Some((Value::List(items), _)) => Value::Tuple(items),
@@ -389,6 +372,30 @@ impl<'s> Reader<'s, '_> {
             call.ty = Some(out);
         }
         Ok(value)
+    }
+
+    /// Reads what a call of a tensor program calls, and returns the call's name, too: that of a function outside of the
+    /// module was the same in 2022.
+    fn tir_callee<'n>(&mut self, name: &'n str, args: &mut Args<'s>, of_today: bool, span: Span) -> Read<(&'n str, Value)> {
+        let (symbol, place) = match args.next("gvar").or_else(|| args.take("func")) {
+            Some((Value::Str(symbol), place)) => (symbol, place),
+            Some((value, place)) => return Ok((name, self.argument(value, place)?)),
+            None => return Err(self.error("relax-missing-arg", format!("`R.{name}` needs a function"), span)),
+        };
+        let callee = Value::Expr(self.store.add(Expr::Extern(symbol)));
+        if name == "call_tir" && !of_today {
+            self.hint("a function outside of the module is called by `R.call_dps_packed` today", place);
+            return Ok(("call_dps_packed", callee));
+        }
+        if name.starts_with("call_tir") {
+            let message = format!(
+                "R.{name} expects the first argument to be a GlobalVar referring to a TIR PrimFunc. However, the argument \
+                 \"{}\" is the name of a function outside of the module, which `R.call_dps_packed` calls",
+                self.store.str(symbol)
+            );
+            return Err(self.error("relax-call-tir", message, place));
+        }
+        Ok((name, callee))
     }
 
     fn holds_tuple(&self, id: ExprId) -> bool {

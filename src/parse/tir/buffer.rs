@@ -75,20 +75,8 @@ impl Reader<'_, '_, '_> {
             None => 0,
         };
         let elem_offset = match (some(self, "elem_offset"), some(self, "byte_offset")) {
-            (Some(offset), _) => match self.value_ahead(offset)? {
-                Value::Fresh(dtype) => {
-                    let symbol = self.new_symbol(&format!("{name}_elem_offset"), dtype);
-                    Some(self.store.prim(PrimExpr::Var(symbol)))
-                }
-                value => Some(self.prim_from(&value, offset)?),
-            },
-            (None, Some(bytes)) => {
-                let bytes = self.prim(bytes)?;
-                let eight = self.store.prim_int(8, DType::I32);
-                let bits = self.store.prim_int(i64::from(dtype.bits), DType::I32);
-                let product = tir::binary(self.store, crate::ir::PrimOp::Mul, bytes, eight);
-                Some(tir::binary(self.store, crate::ir::PrimOp::FloorDiv, product, bits))
-            }
+            (Some(offset), _) => Some(self.offset_in_elements(name, offset)?),
+            (None, Some(bytes)) => Some(self.offset_in_bytes(bytes, dtype)?),
             (None, None) if factor != 0 => {
                 // An offset that is only said to be a multiple of a number becomes a new variable.
                 let dtype = shape.first().map_or(DType::I32, |extent| self.store.prim_dtype(*extent));
@@ -128,6 +116,26 @@ impl Reader<'_, '_, '_> {
         let packed = Buffer::new(name, dtype, shape.into(), scope);
         let buffer = Buffer { strides: strides.into(), elem_offset, offset_factor, align, data, layout, ..packed };
         Ok(Declared { buffer, annotations })
+    }
+
+    /// Reads an offset in elements; a new variable is named after the buffer.
+    fn offset_in_elements(&mut self, name: &str, offset: Id<Node>) -> Read<PrimId> {
+        match self.value_ahead(offset)? {
+            Value::Fresh(dtype) => {
+                let symbol = self.new_symbol(&format!("{name}_elem_offset"), dtype);
+                Ok(self.store.prim(PrimExpr::Var(symbol)))
+            }
+            value => self.prim_from(&value, offset),
+        }
+    }
+
+    /// Reads an offset in bytes as one in elements.
+    fn offset_in_bytes(&mut self, bytes: Id<Node>, dtype: DType) -> Read<PrimId> {
+        let bytes = self.prim(bytes)?;
+        let eight = self.store.prim_int(8, DType::I32);
+        let bits = self.store.prim_int(i64::from(dtype.bits), DType::I32);
+        let product = tir::binary(self.store, crate::ir::PrimOp::Mul, bytes, eight);
+        Ok(tir::binary(self.store, crate::ir::PrimOp::FloorDiv, product, bits))
     }
 
     /// Returns the memory that a pointer of a buffer leads to.

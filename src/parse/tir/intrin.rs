@@ -292,6 +292,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Reads a function that is more than a call of an intrinsic.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each name")]
     fn function_of_t(&mut self, name: &str, args: &[(Value, Id<Node>)], at: Id<Node>) -> Read<Value> {
         match (name, args) {
             ("meta_var", [(value, _)]) => return Ok(Value::Meta(value.clone().into())),

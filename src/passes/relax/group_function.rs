@@ -137,12 +137,34 @@ impl GroupFunction {
 
     /// Returns the function, and its arguments in the function around.
     pub fn make(&self, store: &mut Store, module: &Module, attrs: &[(&'static str, AttrValue)]) -> (ExprId, Vec<ExprId>) {
-        let builder = BlockBuilder::new(module);
-        let mut cx = Mutation::new(builder);
-        let mut params: Vec<VarId> = Vec::new();
-        let mut arguments: Vec<ExprId> = Vec::new();
-        let mut inside = Inside { known: FxHashMap::default() };
-        let mut items: FxHashMap<(ExprId, u32), VarId> = FxHashMap::default();
+        let mut cx = Mutation::new(BlockBuilder::new(module));
+        let mut signature = self.signature(store, &mut cx);
+        cx.builder.begin_scope(store, &signature.params);
+        cx.builder.begin_block(true);
+        let results = self.copied(store, &mut cx, &mut signature);
+        let bindings = cx.builder.end_block();
+        let body = match results[..] {
+            [only] => only,
+            _ => {
+                let tuple = store.add_tuple(&results);
+                cx.builder.normalize(store, tuple)
+            }
+        };
+        let block = store.add_block_of(&bindings, true);
+        let body = store.add_seq(if bindings.is_empty() { &[] } else { std::slice::from_ref(&block) }, body);
+        let all = attrs.iter().cloned().chain([("Primitive", AttrValue::Bool(true))]);
+        let set = all.fold(None, |set, (name, value)| Some(store.with_attr(set, name, value)));
+        let params = store.list(&signature.params);
+        let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: set, device: None, pure: true };
+        let function = crate::build::function_over(store, None, data);
+        cx.builder.end_scope();
+        (function, signature.arguments)
+    }
+
+    /// Makes the parameters; uses of the arguments become uses of them.
+    fn signature(&self, store: &mut Store, cx: &mut Mutation) -> Signature {
+        let mut signature = Signature::default();
+        let Signature { params, arguments, inside, items } = &mut signature;
         let any = store.ty(Type::Any);
         let given: Vec<TypeId> = self.arguments.iter().map(|arg| store.checked_type(arg.expr).unwrap_or(any)).collect();
         cx.symbols = self.renewed(store, &given);
@@ -161,25 +183,21 @@ impl GroupFunction {
                 && !fields.is_empty()
             {
                 for &index in fields {
-                    let ty = types.get(index as usize).copied();
-                    if items.contains_key(&(argument.expr, index)) {
-                        continue;
-                    }
-                    let var = store.relax_var(&format!("{}_{index}", argument.name), ty, false);
-                    items.insert((argument.expr, index), var);
-                    params.push(var);
-                    arguments.push(store.add(Expr::TupleGetItem { tuple: argument.expr, index }));
+                    items.entry((argument.expr, index)).or_insert_with(|| {
+                        let ty = types.get(index as usize).copied();
+                        params.push(store.relax_var(&format!("{}_{index}", argument.name), ty, false));
+                        arguments.push(store.add(Expr::TupleGetItem { tuple: argument.expr, index }));
+                        params[params.len() - 1]
+                    });
                 }
                 continue;
             }
             let param = store.relax_var(&argument.name, Some(new_type), false);
             if let (Some(symbol), Some(new)) = (symbol_of(store, argument.expr), store.var_data(param).symbol) {
                 // The scalar is the symbol that shapes mention.
-                match cx.symbols.get(&symbol) {
-                    Some(Dim::Symbol(renewed)) => store.set_var_symbol(param, Some(*renewed)),
-                    _ => {
-                        cx.symbols.insert(symbol, Dim::Symbol(new));
-                    }
+                match *cx.symbols.entry(symbol).or_insert(Dim::Symbol(new)) {
+                    Dim::Symbol(renewed) => store.set_var_symbol(param, Some(renewed)),
+                    _ => _ = cx.symbols.insert(symbol, Dim::Symbol(new)),
                 }
             }
             let used = store.use_var(param);
@@ -195,7 +213,7 @@ impl GroupFunction {
         for (var, value) in &self.inlined {
             cx.replace(store, *var, *value);
         }
-        let free = self.free_symbols(store, &arguments);
+        let free = self.free_symbols(store, arguments);
         if !free.is_empty() {
             let old: Vec<Dim> = free.iter().map(|symbol| Dim::Symbol(*symbol)).collect();
             let new: Vec<Dim> = old.iter().map(|dim| types::substitute_dim(store, *dim, &cx.symbols)).collect();
@@ -205,8 +223,12 @@ impl GroupFunction {
             let ty = store.ty(Type::Shape(Extents::Known(old.into())));
             arguments.push(store.add_typed(Expr::Shape(dims), Some(ty)));
         }
-        cx.builder.begin_scope(store, &params);
-        cx.builder.begin_block(true);
+        signature
+    }
+
+    /// Copies the bindings into the open block, and returns the outputs there.
+    fn copied(&self, store: &mut Store, cx: &mut Mutation, signature: &mut Signature) -> Vec<ExprId> {
+        let Signature { inside, items, .. } = signature;
         let mut results = vec![None; self.outputs.len()];
         for binding in &self.bindings {
             let output = self.outputs.iter().position(|var| *var == binding.var);
@@ -215,7 +237,7 @@ impl GroupFunction {
                     store.use_var(items[&(tuple, index)])
                 }
                 _ => {
-                    let value = build::run(store, &mut cx, &mut inside, binding.value);
+                    let value = build::run(store, cx, inside, binding.value);
                     if output.is_none() {
                         cx.reemit(store, *binding, value);
                         continue;
@@ -228,26 +250,7 @@ impl GroupFunction {
                 results[output] = Some(used);
             }
         }
-        let bindings = cx.builder.end_block();
-        let results: Vec<ExprId> = results.into_iter().flatten().collect();
-        let body = match results[..] {
-            [only] => only,
-            _ => {
-                let tuple = store.add_tuple(&results);
-                cx.builder.normalize(store, tuple)
-            }
-        };
-        let block = store.add_block_of(&bindings, true);
-        let body = store.add_seq(if bindings.is_empty() { &[] } else { std::slice::from_ref(&block) }, body);
-        let mut set = None;
-        for (name, value) in attrs.iter().cloned().chain([("Primitive", AttrValue::Bool(true))]) {
-            set = Some(store.with_attr(set, name, value));
-        }
-        let params = store.list(&params);
-        let data = Function { params, type_params: List::EMPTY, ret: None, body, attrs: set, device: None, pure: true };
-        let function = crate::build::function_over(store, None, data);
-        cx.builder.end_scope();
-        (function, arguments)
+        results.into_iter().flatten().collect()
     }
 
     /// Returns a new symbol for each one in a type or shape.
@@ -313,7 +316,19 @@ impl GroupFunction {
     }
 }
 
+/// The parameters of the function, and what stands for them.
+#[derive(Default)]
+struct Signature {
+    params: Vec<VarId>,
+    /// The arguments in the function around.
+    arguments: Vec<ExprId>,
+    inside: Inside,
+    /// Parameters that are fields of an argument.
+    items: FxHashMap<(ExprId, u32), VarId>,
+}
+
 /// Replaces arguments that are no variables by parameters.
+#[derive(Default)]
 struct Inside {
     known: FxHashMap<ExprId, ExprId>,
 }

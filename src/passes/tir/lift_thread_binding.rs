@@ -23,8 +23,13 @@ pub static SPEC: PassSpec = PassSpec {
 just inside of the innermost loop that is around all of them, where a later pass sees what its threads share. Their \
 annotations are put together. Where several indices meet, those with shorter names, such as `blockIdx.x`, are further out.",
     ),
-    example_before: explained(
-        "\
+    example_before: explained(BEFORE),
+    example_after: explained(AFTER),
+    run: Run::PrimFunc(run),
+};
+
+/// Two loops over one index of threads.
+pub(super) const BEFORE: &str = "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -34,10 +39,10 @@ class Module:
                 A[bx, i] = T.float32(0.0)
             for j in T.thread_binding(8, thread=\"threadIdx.x\"):
                 B[bx, j] = A[bx, j]
-",
-    ),
-    example_after: explained(
-        "\
+";
+
+/// The same as one loop.
+pub(super) const AFTER: &str = "\
 @I.ir_module
 class Module:
     @T.prim_func
@@ -46,10 +51,7 @@ class Module:
             for threadIdx_x in T.thread_binding(8, thread=\"threadIdx.x\"):
                 A[blockIdx_x, threadIdx_x] = T.float32(0.0)
                 B[blockIdx_x, threadIdx_x] = A[blockIdx_x, threadIdx_x]
-",
-    ),
-    run: Run::PrimFunc(run),
-};
+";
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
     rewrite_func(cx.store, func, &mut Lift::default()).map(Some)

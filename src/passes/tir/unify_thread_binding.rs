@@ -22,31 +22,8 @@ pub static SPEC: PassSpec = PassSpec {
 index, which must have the same extent, become one around the whole kernel; the variables of the others become its variable, \
 cast if they are of another type. Annotations of a loop that goes move to the loop that takes its place, or to a loop of one round.",
     ),
-    example_before: explained(
-        "\
-@I.ir_module
-class Module:
-    @T.prim_func
-    def f(A: T.Buffer((4, 8), \"float32\"), B: T.Buffer((4, 8), \"float32\")):
-        for bx in T.thread_binding(4, thread=\"blockIdx.x\"):
-            for i in T.thread_binding(8, thread=\"threadIdx.x\"):
-                A[bx, i] = T.float32(0.0)
-            for j in T.thread_binding(8, thread=\"threadIdx.x\"):
-                B[bx, j] = A[bx, j]
-",
-    ),
-    example_after: explained(
-        "\
-@I.ir_module
-class Module:
-    @T.prim_func
-    def f(A: T.Buffer((4, 8), \"float32\"), B: T.Buffer((4, 8), \"float32\")):
-        for blockIdx_x in T.thread_binding(4, thread=\"blockIdx.x\"):
-            for threadIdx_x in T.thread_binding(8, thread=\"threadIdx.x\"):
-                A[blockIdx_x, threadIdx_x] = T.float32(0.0)
-                B[blockIdx_x, threadIdx_x] = A[blockIdx_x, threadIdx_x]
-",
-    ),
+    example_before: explained(super::lift_thread_binding::BEFORE),
+    example_after: explained(super::lift_thread_binding::AFTER),
     run: Run::PrimFunc(run),
 };
 

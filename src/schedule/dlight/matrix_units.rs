@@ -52,6 +52,19 @@ pub(super) fn tensor_cores(sch: &mut Sch<'_, '_>, device: &Device) -> Outcome<bo
     if !int8 && !(from == DType::F16 && (to == DType::F16 || to == DType::F32)) {
         return Ok(false);
     }
+    let Some(result) = by_tensor_cores(sch, main, int8)? else { return Ok(false) };
+    inline_chain(sch, result)?;
+    let loops = sch.inner_loops(result, 2)?;
+    let fused = sch.fuse(&loops)?;
+    let [_, tx, vector] = sch.split(fused, [0, WARP, LANES])?;
+    sch.bind(tx, "threadIdx.x")?;
+    sch.vectorize(vector)?;
+    Ok(true)
+}
+
+/// Tiles a product of matrices, copies its operands, and lets tensor cores make it. Returns the block that copies the result
+/// out of shared memory; `None` if an intrinsic does not fit.
+fn by_tensor_cores(sch: &mut Sch<'_, '_>, main: BlockRef, int8: bool) -> Outcome<Option<BlockRef>> {
     let deep = if int8 { 1 } else { 4 };
     sch.pad_einsum(main, &[1, 8 * TILE, 8 * TILE, deep * TILE])?;
     let [batch, i, j, k] = sch.loops_of(main)?;
@@ -103,24 +116,23 @@ pub(super) fn tensor_cores(sch: &mut Sch<'_, '_>, device: &Device) -> Outcome<bo
     sch.reverse_compute_at(result, thread, false)?;
     tiled(sch, stored, TILE, false)?;
     let init = sch.decompose_reduction(outer, k0)?;
-    let Some(&init) = sch.state.get_child_blocks(Ok(init))?.first() else { return Ok(false) };
+    let Some(&init) = sch.state.get_child_blocks(Ok(init))?.first() else { return Ok(None) };
 
     let short = if int8 { "s8" } else { "f16" };
     for (block, name) in [(a, "a"), (b, "b_trans")] {
         let name = format!("wmma_load_16x16x16_{short}_{name}_shared_dyn");
         let done = tiled(sch, block, TILE, true).and_then(|rows| sch.tensorize(rows, &name));
         if done.is_err() {
-            return Ok(false);
+            return Ok(None);
         }
     }
     let results: &[&str] = if int8 { &["s32"] } else { &["f32", "f16"] };
-    let mut done = false;
-    for result in results {
+    for kind in results {
         let all = |sch: &mut Sch<'_, '_>| {
             for (block, from_end, name) in [
-                (init, 2, format!("wmma_fill_16x16x16_{result}")),
-                (stored, 2, format!("wmma_store_16x16x16_{result}_shared_dyn")),
-                (main, 3, format!("wmma_sync_16x16x16_{short}{short}{result}_trans")),
+                (init, 2, format!("wmma_fill_16x16x16_{kind}")),
+                (stored, 2, format!("wmma_store_16x16x16_{kind}_shared_dyn")),
+                (main, 3, format!("wmma_sync_16x16x16_{short}{short}{kind}_trans")),
             ] {
                 let of = sch.inner_loops(block, from_end)?;
                 let of =
@@ -130,21 +142,11 @@ pub(super) fn tensor_cores(sch: &mut Sch<'_, '_>, device: &Device) -> Outcome<bo
             Ok(())
         };
         let tried: Outcome<()> = all(sch);
-        done = tried.is_ok();
-        if done {
-            break;
+        if tried.is_ok() {
+            return Ok(Some(result));
         }
     }
-    if !done {
-        return Ok(false);
-    }
-    inline_chain(sch, result)?;
-    let loops = sch.inner_loops(result, 2)?;
-    let fused = sch.fuse(&loops)?;
-    let [_, tx, vector] = sch.split(fused, [0, WARP, LANES])?;
-    sch.bind(tx, "threadIdx.x")?;
-    sch.vectorize(vector)?;
-    Ok(true)
+    Ok(None)
 }
 
 /// By simdgroups of an Apple GPU; what they cannot do is left to the next rule.

@@ -367,6 +367,7 @@ fn read_params(read: &mut Words<'_>) -> Js<Option<Vec<VarId>>> {
     Ok(known.then_some(params))
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each call")]
 fn step(store: &mut Store, builder: &mut BlockBuilder, what: Build, words: &[u32]) -> Js<Vec<u32>> {
     let mut read = Words::new(store, words);
     let in_block = [Build::EndBlock, Build::Emit, Build::EmitOutput, Build::MatchCast, Build::EmitNormalized, Build::EmitTE];

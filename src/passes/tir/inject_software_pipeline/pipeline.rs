@@ -150,6 +150,19 @@ impl Pipeline<'_> {
         realize(self.store, block, None)
     }
 
+    /// The condition that a stage has work: its round `skewed` is one of the loop, and the round at hand is at least `least`.
+    fn inbound(&mut self, emit: &mut Emit, skewed: PrimId, round: PrimId, least: Option<PrimId>) -> PrimId {
+        let low = self.op(PrimOp::Le, self.head.min, skewed);
+        let low = emit.analyzer.simplify(self.store, low);
+        let limit = self.op(PrimOp::Add, self.head.min, self.head.extent);
+        let high = self.op(PrimOp::Lt, skewed, limit);
+        let inbound = self.op(PrimOp::And, low, high);
+        let Some(least) = least else { return inbound };
+        let more = self.op(PrimOp::Ge, round, least);
+        let both = self.op(PrimOp::And, inbound, more);
+        emit.analyzer.simplify(self.store, both)
+    }
+
     /// The rounds from `start` to `end`, each with the stages that have work in it.
     fn emit(&mut self, emit: &mut Emit, start: PrimId, end: PrimId, unroll: bool, least: Option<PrimId>) -> StmtId {
         let extent = self.op(PrimOp::Sub, end, start);
@@ -183,16 +196,7 @@ impl Pipeline<'_> {
             let (piece, stage, is_async) = (self.pieces[at].stmt, self.pieces[at].stage, self.pieces[at].is_async);
             let back = self.store.prim_int(stage, DType::I32);
             let skewed = self.op(PrimOp::Sub, round, back);
-            let low = self.op(PrimOp::Le, self.head.min, skewed);
-            let low = emit.analyzer.simplify(self.store, low);
-            let limit = self.op(PrimOp::Add, self.head.min, self.head.extent);
-            let high = self.op(PrimOp::Lt, skewed, limit);
-            let mut inbound = self.op(PrimOp::And, low, high);
-            if let Some(least) = least {
-                let more = self.op(PrimOp::Ge, round, least);
-                let both = self.op(PrimOp::And, inbound, more);
-                inbound = emit.analyzer.simplify(self.store, both);
-            }
+            let mut inbound = self.inbound(emit, skewed, round, least);
             let outside = not(self.store, inbound);
             if emit.analyzer.can_prove(self.store, outside) {
                 continue;

@@ -1,7 +1,7 @@
 //! Repeats statements that depend on a virtual thread, as few as possible at a time.
 
 use super::touched::Thing;
-use crate::ir::{Buffer, For, ForKind, Id, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
+use crate::ir::{AttrsId, Buffer, For, ForKind, Id, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
 use crate::tir::arith::{Analyzer, DEEPEST};
 use crate::tir::{binary, constant, copy_stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -101,23 +101,7 @@ impl<'a> Injector<'a> {
                 self.depends = false;
                 rebuilt(store, id, new != value, Stmt::Bind { var, value: new })
             }
-            Stmt::For(head, body) => {
-                if store.as_prim_int(head.min) != Some(0) {
-                    self.fail("Check failed: (is_zero(op->min)) is false: a loop under virtual threads begins at 0");
-                    return id;
-                }
-                let extent = self.expr(store, head.extent);
-                if self.depends && !self.injected {
-                    let new = self.repeat(store, id, true);
-                    self.loops += 1;
-                    return new;
-                }
-                self.depends = false;
-                let new = self.stmt(store, body);
-                self.loops += 1;
-                let changed = (extent, new) != (head.extent, body);
-                rebuilt(store, id, changed, Stmt::For(Box::new(For { extent, ..*head }), new))
-            }
+            Stmt::For(head, body) => self.for_loop(store, id, *head, body),
             Stmt::If { cond, then, other } => {
                 let new = self.expr(store, cond);
                 if self.depends && !self.injected {
@@ -138,29 +122,7 @@ impl<'a> Injector<'a> {
                 let stmts: Vec<StmtId> = store.items(list).collect();
                 self.sequence(store, id, &stmts)
             }
-            Stmt::Alloc(buffer, annotations) => {
-                let old = store.buffer(buffer).clone();
-                let mut shape: Box<[PrimId]> = old.shape.iter().map(|extent| self.expr(store, *extent)).collect();
-                if self.depends && !self.injected {
-                    return self.repeat(store, id, true);
-                }
-                self.depends = false;
-                if self.touched.contains(&Thing::Buffer(buffer)) || !self.shares {
-                    let [size] = shape[..] else {
-                        self.fail("InjectVirtualThread expects rewritten allocations to be flat memory.");
-                        return id;
-                    };
-                    let threads = store.prim_int(self.threads, store.prim_dtype(size));
-                    shape = [binary(store, PrimOp::Mul, size, threads)].into();
-                    self.sizes.insert(buffer, size);
-                }
-                if shape == old.shape {
-                    return id;
-                }
-                let new = store.add_buffer(Buffer { shape, ..old });
-                self.buffers.insert(buffer, new);
-                store.add_stmt(Stmt::Alloc(new, annotations))
-            }
+            Stmt::Alloc(buffer, annotations) => self.alloc(store, id, buffer, annotations),
             Stmt::Declare(buffer) => {
                 let old = store.buffer(buffer).clone();
                 let data = old.data.map(|data| self.expr(store, data));
@@ -185,6 +147,49 @@ impl<'a> Injector<'a> {
             }
             Stmt::Return(_) | Stmt::Break | Stmt::Continue => id,
         }
+    }
+
+    fn for_loop(&mut self, store: &mut Store, id: StmtId, head: For, body: StmtId) -> StmtId {
+        if store.as_prim_int(head.min) != Some(0) {
+            self.fail("Check failed: (is_zero(op->min)) is false: a loop under virtual threads begins at 0");
+            return id;
+        }
+        let extent = self.expr(store, head.extent);
+        if self.depends && !self.injected {
+            let new = self.repeat(store, id, true);
+            self.loops += 1;
+            return new;
+        }
+        self.depends = false;
+        let new = self.stmt(store, body);
+        self.loops += 1;
+        let changed = (extent, new) != (head.extent, body);
+        rebuilt(store, id, changed, Stmt::For(Box::new(For { extent, ..head }), new))
+    }
+
+    /// Memory that the threads do not share is made larger by their number.
+    fn alloc(&mut self, store: &mut Store, id: StmtId, buffer: Id<Buffer>, annotations: Option<AttrsId>) -> StmtId {
+        let old = store.buffer(buffer).clone();
+        let mut shape: Box<[PrimId]> = old.shape.iter().map(|extent| self.expr(store, *extent)).collect();
+        if self.depends && !self.injected {
+            return self.repeat(store, id, true);
+        }
+        self.depends = false;
+        if self.touched.contains(&Thing::Buffer(buffer)) || !self.shares {
+            let [size] = shape[..] else {
+                self.fail("InjectVirtualThread expects rewritten allocations to be flat memory.");
+                return id;
+            };
+            let threads = store.prim_int(self.threads, store.prim_dtype(size));
+            shape = [binary(store, PrimOp::Mul, size, threads)].into();
+            self.sizes.insert(buffer, size);
+        }
+        if shape == old.shape {
+            return id;
+        }
+        let new = store.add_buffer(Buffer { shape, ..old });
+        self.buffers.insert(buffer, new);
+        store.add_stmt(Stmt::Alloc(new, annotations))
     }
 
     fn sequence(&mut self, store: &mut Store, id: StmtId, stmts: &[StmtId]) -> StmtId {
