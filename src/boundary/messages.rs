@@ -254,6 +254,16 @@ message! { outside
 }
 
 message! { answer
+    /// The names in a line of a version's text.
+    LineNames {
+        /// Each name with its type, from left to right.
+        names: Vec<(String, String)> => [MANY, SENTENCE],
+        /// The type of the line's expression; empty for none.
+        own: String,
+    }
+}
+
+message! { answer
     /// One rewrite of a step: the node and its replacement, in a word or two; the same when it was removed.
     Rewrite<'r> {
         rule: &'r str => [NAME],

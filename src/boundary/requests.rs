@@ -3,7 +3,7 @@
 use super::catalogue::Catalogue;
 use super::checks::{Blame, Checked, Reduced};
 use super::documents::{DecodeResult, DumpFile, RunDocument};
-use super::messages::{Beside, Comparison, Diff, Graph, History, Look, PreviewWord, Recognised, Rewrite, Run};
+use super::messages::{Beside, Comparison, Diff, Graph, History, LineNames, Look, PreviewWord, Recognised, Rewrite, Run};
 use super::tensor::{Measure, MeasureQuestion, Nest, NestQuestion};
 use super::values::{Question, Values};
 use super::{Choice, Crosses, Field, MANY, NAME, Presence, SOME, Shape, Word, field};
@@ -98,6 +98,8 @@ requests! {
     Beside { document: RunDocument } -> Beside;
     Text { version: usize, stable: bool } -> String;
     Diff { before: usize, after: usize } -> Diff<'static>;
+    /// `line`: from 1, in the text with stable names.
+    Names { version: usize, line: usize } -> LineNames;
     /// `shown`: versions in which its line is wanted.
     History { version: usize, place: Place, shown: Vec<usize> } -> Option<History>;
     Graph { before: usize, after: usize } -> Graph<'static>;

@@ -210,7 +210,8 @@ fn by_text(left: &Printed, right: &Printed, kept: &[(u32, u32)], variables: &Var
 
 /// The role of a line and the head of its text, which lines that stand for each other have in common.
 fn role_and_head(text: &Printed, line: u32) -> (LineRole, &str) {
-    (role_class(text.lines[line as usize].role), words::head(text.line(line as usize)))
+    let role = text.lines[line as usize].role;
+    (role_class(role), words::head(role, text.line(line as usize)))
 }
 
 /// Matches removed lines with similar lines that were added in their place.

@@ -1,7 +1,8 @@
-//! Splits lines into words.
+//! Compares lines word by word.
 
 use super::align;
-use crate::print::{LineRole, Printed};
+use crate::print::words::{is_word, word_len, words};
+use crate::print::{LineRole, NameInfo, Printed};
 use rustc_hash::FxHashSet;
 
 /// The limit of comparisons; above it everything between the first and the last difference counts as changed.
@@ -12,15 +13,13 @@ const TABLE_LIMIT: usize = 40_000;
 pub(super) struct Variables<'t>(FxHashSet<&'t str>);
 
 impl<'t> Variables<'t> {
-    /// Collects the names before a colon or an equals sign in lines that bind a variable. Empty for Relay, whose
-    /// variables have a sigil.
+    /// Collects the names that lines bind. Empty for Relay, whose variables have a sigil.
     pub(super) fn of(texts: [&'t Printed; 2]) -> Self {
         let mut variables = Variables::default();
         for text in texts {
-            let binds = |(_, line): &(usize, &crate::print::LineInfo)| line.role == LineRole::Binding;
-            for (index, _) in text.lines.iter().enumerate().filter(binds) {
-                variables.0.extend(bound(text.line(index)));
-            }
+            let binds = |name: &&NameInfo| text.lines.get(name.line as usize).is_some_and(|line| line.role == LineRole::Binding);
+            let bound = text.names.iter().filter(binds).map(|name| &*name.text);
+            variables.0.extend(bound.filter(|name| !name.starts_with('%')));
         }
         variables
     }
@@ -28,15 +27,6 @@ impl<'t> Variables<'t> {
     fn has(&self, word: &str) -> bool {
         !self.0.is_empty() && self.0.contains(word)
     }
-}
-
-/// Returns the name that a line of TVMScript binds.
-fn bound(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    let name = &line[..word_len(line)];
-    let rest = line[name.len()..].trim_start();
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    (is_name && (rest.starts_with(':') || rest.starts_with("= "))).then_some(name)
 }
 
 /// Returns a word without the number of a temporary, variable or metadata.
@@ -76,25 +66,11 @@ fn is_reference(word: &str) -> bool {
     word.ends_with(']') && word.starts_with("meta[")
 }
 
-/// Splits a line into words; `meta[relay.Constant][0]` is one.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let reference = (rest.as_bytes().first() == Some(&b'm') && rest.starts_with("meta[")).then(|| {
-            let number = rest.find("][")? + 2;
-            Some(number + rest[number..].find(']')? + 1)
-        });
-        let (word, tail) = rest.split_at(reference.flatten().unwrap_or_else(|| word_len(rest)));
-        rest = tail;
-        (!word.is_empty()).then_some(word)
-    })
-}
-
 /// Returns the head of a line: its value or statement up to the first bracket.
-pub(super) fn head(text: &str) -> &str {
+pub(super) fn head(role: LineRole, text: &str) -> &str {
     let text = text.trim_start();
     let value = match text.find(" = ") {
-        Some(at) if text.starts_with('%') || text.starts_with("let ") || bound(text).is_some() => &text[at + 3..],
+        Some(at) if matches!(role, LineRole::Binding | LineRole::Let | LineRole::Detail | LineRole::Result) => &text[at + 3..],
         _ => text,
     };
     &value[..value.find(['(', '{', '[', '.']).map_or(value.len(), |at| match value[at..].strip_prefix('.') {
@@ -102,31 +78,6 @@ pub(super) fn head(text: &str) -> &str {
         Some(_) => value.find(['(', '{', '[']).unwrap_or(value.len()),
         None => at,
     })]
-}
-
-/// True if a byte belongs to a name or number. The bytes of a character outside ASCII all do, so that no word ends
-/// within one.
-fn is_word(byte: u8) -> bool {
-    /// A table, because every byte of two texts is tested more than once.
-    const WORD: [bool; 256] = {
-        let mut word = [false; 256];
-        let mut byte = 0;
-        while byte < 256 {
-            let b = byte as u8;
-            word[byte] = b.is_ascii_alphanumeric() || b == b'_' || b == b'.' || b >= 0x80;
-            byte += 1;
-        }
-        word
-    };
-    WORD[byte as usize]
-}
-
-/// Returns the length in bytes of the text's first word: a name or number, or one other character.
-fn word_len(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let start = usize::from(matches!(bytes.first(), Some(b'%' | b'@')));
-    let len = start + bytes[start..].iter().take_while(|b| is_word(**b)).count();
-    if len == 0 { bytes.len().min(1) } else { len }
 }
 
 /// A word with its begin and end, in UTF-16 units.
@@ -204,6 +155,7 @@ fn ranges(words: &[Word], keep: &[bool]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::print::Named;
 
     #[test]
     fn numbers_of_temporaries_variables_and_constants_are_left_out() {
@@ -213,10 +165,10 @@ mod tests {
 
     #[test]
     fn a_line_is_about_what_it_calls() {
-        assert_eq!(head("  %0 = nn.conv2d(%x, %w);"), "nn.conv2d");
-        assert_eq!(head("  let %x: int32 = add(%y, 1);"), "add");
-        assert_eq!(head("  %1 = fn (%p: int32, Primitive=1) -> int32 {"), "fn ");
-        assert_eq!(head("  nn.relu(%0)"), "nn.relu");
+        assert_eq!(head(LineRole::Binding, "  %0 = nn.conv2d(%x, %w);"), "nn.conv2d");
+        assert_eq!(head(LineRole::Let, "  let %x: int32 = add(%y, 1);"), "add");
+        assert_eq!(head(LineRole::Binding, "  %1 = fn (%p: int32, Primitive=1) -> int32 {"), "fn ");
+        assert_eq!(head(LineRole::Result, "  nn.relu(%0)"), "nn.relu");
     }
 
     #[test]
@@ -224,11 +176,12 @@ mod tests {
         let text = "lv: R.Tensor((2,), dtype=\"float32\") = R.add(x, x)\nlv_1 = R.multiply(lv, lv)\n";
         let line = |start: usize| crate::print::LineInfo { start: start as u32, role: LineRole::Binding, node: None };
         let second = text.find("lv_1").expect("it is there");
-        let printed = Printed { text: text.to_owned(), lines: vec![line(0), line(second)] };
+        let bound = [("lv", 0), ("lv_1", 1)].map(|(name, line)| NameInfo { text: name.into(), line, end: 2, thing: Named::Line });
+        let printed = Printed { text: text.to_owned(), lines: vec![line(0), line(second)], names: bound.into() };
         let variables = Variables::of([&printed, &printed]);
         assert_eq!(normalised("  lv_1 = R.multiply(lv, lv)", &variables), "lv = R.multiply(lv, lv)");
         assert_eq!(names("lv_1 = R.multiply(lv, other)", &variables).collect::<Vec<_>>(), ["lv_1", "lv"]);
-        assert_eq!(head(printed.line(0)), "R.add");
+        assert_eq!(head(LineRole::Binding, printed.line(0)), "R.add");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::meta::MetaKey;
 use super::plan::{Item, Plan, own_attrs, sorted_adts, sorted_functions};
-use super::{LineInfo, LineRole, Printed, metadata};
+use super::{LineInfo, LineRole, NameInfo, Named, Printed, metadata};
 use crate::ir::{Clause, Expr, ExprId, Function, IdMap, Module, PatternId, Store, Type};
 use std::fmt::Write;
 
@@ -13,6 +13,7 @@ pub(super) struct Emitter<'p> {
     store: &'p Store,
     out: String,
     lines: Vec<LineInfo>,
+    names: Vec<NameInfo>,
     indent: usize,
     /// Texts of types, in one string.
     types: String,
@@ -51,6 +52,7 @@ impl<'p> Emitter<'p> {
             // Most lines bind a node and are about this long with their types.
             out: String::with_capacity(if plan.options.types { 96 } else { 32 } * plan.n_lines()),
             lines: Vec::with_capacity(plan.n_lines()),
+            names: Vec::with_capacity(plan.n_lines()),
             indent: 0,
             types: String::new(),
             type_texts: IdMap::new(),
@@ -76,7 +78,7 @@ impl<'p> Emitter<'p> {
                 self.out.push_str(line);
             }
         }
-        Printed { text: self.out, lines: self.lines }
+        Printed { text: self.out, lines: self.lines, names: self.names }
     }
 
     fn begin(&mut self, role: LineRole, node: Option<ExprId>) {
@@ -127,10 +129,13 @@ impl<'p> Emitter<'p> {
         }
         for (name, function) in sorted_functions(store, module) {
             self.separate(&mut first);
+            let first = self.names.len();
             self.begin(LineRole::Definition, Some(function));
             let _ = write!(self.out, "def @{}", store.str(name));
             self.function(function);
             self.run();
+            let end = self.lines.len() as u32;
+            self.names[first..].iter_mut().for_each(|name| name.end = end);
             self.out.push('\n');
         }
     }
@@ -203,14 +208,16 @@ impl<'p> Emitter<'p> {
     fn item(&mut self, item: Item) {
         match item {
             Item::Temp(id) => {
+                let start = self.out.len();
                 self.temp(id);
+                self.note(start, Named::Node(id));
                 self.out.push_str(" = ");
                 self.steps.push(Step::Text(";"));
                 self.full(id, true);
             }
             Item::FreeVar(var) => {
                 self.out.push_str("free_var ");
-                self.binder(var, false);
+                self.binder(var, false, false);
                 self.out.push(';');
             }
         }
@@ -322,7 +329,7 @@ impl<'p> Emitter<'p> {
         }
         let Expr::Let { var, value, body: _ } = self.store.expr(line.node) else { return };
         self.out.push_str("let ");
-        self.binder(var, plan.malformed.contains(&(line.node, 0)));
+        self.binder(var, plan.malformed.contains(&(line.node, 0)), true);
         self.out.push_str(" = ");
         self.steps.extend([Step::Lets(owner, index + 1, false), Step::Stretch(line.scope, 0), Step::Text(";")]);
         if line.inline {
@@ -363,7 +370,7 @@ impl<'p> Emitter<'p> {
         let mut count = 0;
         for param in store.items(params) {
             self.comma(count);
-            self.binder(param, self.plan.malformed.contains(&(id, count as u32)));
+            self.binder(param, self.plan.malformed.contains(&(id, count as u32)), false);
             count += 1;
         }
         if let Some(attrs) = attrs {

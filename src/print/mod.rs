@@ -17,8 +17,9 @@ mod relax;
 mod script;
 mod tir;
 mod value;
+pub(crate) mod words;
 
-use crate::ir::{Dialect, Expr, ExprId, Module, Store, Tensor, TypeId};
+use crate::ir::{Buffer, Dialect, Expr, ExprId, Id, Module, Store, Symbol, Tensor, TypeId};
 use emit::Emitter;
 use plan::Plan;
 
@@ -97,6 +98,32 @@ pub struct LineInfo {
     pub node: Option<ExprId>,
 }
 
+/// A thing that a text has a name for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// What the node of the defining line makes: a binding or a let.
+    Line,
+    /// A node: the use of a parameter, a value that Relay numbers.
+    Node(ExprId),
+    /// A symbolic or scalar variable.
+    Symbol(Id<Symbol>),
+    /// A buffer.
+    Buffer(Id<Buffer>),
+}
+
+/// A name, and the lines in which it means one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameInfo {
+    /// The name, in Relay with its sign.
+    pub text: Box<str>,
+    /// The line that defines it, from 0.
+    pub line: u32,
+    /// The line behind the last one in which it is known.
+    pub end: u32,
+    /// The thing that it names.
+    pub thing: Named,
+}
+
 /// A text with the roles of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
@@ -104,9 +131,39 @@ pub struct Printed {
     pub text: String,
     /// One entry for each line. A text that ends with a newline has no empty line after it.
     pub lines: Vec<LineInfo>,
+    /// The names that it defines, in the order of their definitions.
+    pub names: Vec<NameInfo>,
 }
 
 impl Printed {
+    /// Returns what a word in a line means: a name, or a part of one (`%t.0`, `A.data`).
+    pub fn name_at(&self, line: usize, word: &str) -> Option<&NameInfo> {
+        let is_of = |name: &NameInfo| word.strip_prefix(&*name.text).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let known = |name: &NameInfo| (name.line..name.end).contains(&(line as u32));
+        self.names.iter().rev().find(|name| known(name) && is_of(name))
+    }
+
+    /// Returns the names in a line, each once, from left to right.
+    pub fn names_in(&self, line: usize) -> Vec<&NameInfo> {
+        let mut names: Vec<&NameInfo> = Vec::new();
+        for word in words::words(self.line(line)) {
+            if let Some(name) = self.name_at(line, word)
+                && !names.iter().any(|known| known.text == name.text)
+            {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Returns the node that a name stands for. Symbols and buffers stand for the statement that defines them.
+    pub fn node_of(&self, name: &NameInfo) -> Option<ExprId> {
+        match name.thing {
+            Named::Node(node) => Some(node),
+            _ => self.lines.get(name.line as usize)?.node,
+        }
+    }
+
     /// The text of a line, from 0, without its line end.
     pub fn line(&self, index: usize) -> &str {
         let end = self.lines.get(index + 1).map_or(self.text.len(), |next| next.start as usize);

@@ -18,7 +18,7 @@ pub use graph::{Graph, GraphNode, Graphs, Group, NodeFate};
 pub use history::{Entry, Fate, History};
 pub use measure::{Measure, widths};
 pub use nest::{Nest, NestNode};
-pub use place::{Place, attributes, label, node_type};
+pub use place::{LineNames, Place, attributes, label, node_type};
 pub use trial::{Preview, Rewritten};
 pub use values::{Part, Values};
 
@@ -517,6 +517,12 @@ impl Session {
         let node =
             place::resolve(&self.store, self.trace.versions.get(version)?, &self.document.source, place, self.naming(version))?;
         (node.index() < self.store.n_exprs()).then(|| history::history(&self.store, &self.trace, version, node))
+    }
+
+    /// Returns the names in a line, from 1, of a version's text with stable names or TVM's; none if there is no such line.
+    pub fn names_in(&self, version: Version, line: usize, stable: bool) -> Option<LineNames> {
+        let naming = stable.then(|| self.naming(version));
+        place::names_in(&self.store, self.trace.versions.get(version)?, naming, line)
     }
 
     /// Returns the line, from 1, of a history's expression in a version's text with stable names.

@@ -2,9 +2,9 @@
 
 use crate::diag::Span;
 use crate::ir::walk::for_each_part;
-use crate::ir::{AttrValue, Expr, ExprId, IdMap, Module, Store, TypeId};
+use crate::ir::{AttrValue, Dialect, Expr, ExprId, IdMap, Module, Store, TypeId};
 use crate::ops;
-use crate::print::{self, LineRole, Naming, Numbering, PrintOptions, Printed};
+use crate::print::{self, LineRole, NameInfo, Named, Naming, Numbering, PrintOptions, Printed};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -46,30 +46,8 @@ impl Lines {
             let found = module.functions().iter().find(|(name, _)| store.str(*name) == global);
             return found.map(|(_, function)| *function).or(info.node);
         }
-        let is_name = word.starts_with('%') || word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        let found = if is_name { self.definition(store, line, word) } else { None };
-        found.or(info.node)
-    }
-
-    /// Returns the value bound to a name that is used in a line: by a line above, or as a parameter.
-    fn definition(&self, store: &Store, line: usize, word: &str) -> Option<ExprId> {
-        for at in (0..=line).rev() {
-            let text = self.printed.line(at).trim_start();
-            let info = &self.printed.lines[at];
-            // `%t.0` is a field of `%t`.
-            let bound = text.strip_prefix("let ").unwrap_or(text);
-            let bound = bound.split([' ', ':', '=', ';']).next().unwrap_or("");
-            if !bound.is_empty() && (bound == word || word.strip_prefix(bound).is_some_and(|rest| rest.starts_with('.'))) {
-                return info.node;
-            }
-            if let Some(param) = info.node.and_then(|node| parameter(store, node, text, word)) {
-                return Some(param);
-            }
-            if info.role == LineRole::Definition && !text.starts_with('@') && at < line {
-                break;
-            }
-        }
-        None
+        let named = self.printed.name_at(line, word).and_then(|name| self.printed.node_of(name));
+        named.or(info.node)
     }
 
     /// Returns the line of a node, from 1: its own, or the one that it is written into.
@@ -110,19 +88,6 @@ impl Lines {
         }
         None
     }
-}
-
-/// Returns the parameter that the head of a function names so: they stand in their order.
-fn parameter(store: &Store, function: ExprId, head: &str, word: &str) -> Option<ExprId> {
-    let function = store.as_function(function)?;
-    let (_, rest) = head.split_once('(')?;
-    for (before, part) in rest.split(':').enumerate() {
-        let name = part.rsplit(['(', ',', ' ']).next().unwrap_or("");
-        if name == word {
-            return store.items(function.params).nth(before).and_then(|var| store.var_use(var));
-        }
-    }
-    None
 }
 
 /// Returns the expression at a place in a version.
@@ -205,6 +170,42 @@ pub fn node_type(store: &Store, id: ExprId) -> Option<TypeId> {
     })
 }
 
+/// The names in a line of a version's text, and what they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineNames {
+    /// Each name with its type, from left to right.
+    pub names: Vec<(String, String)>,
+    /// The type of the line's expression; empty for none.
+    pub own: String,
+}
+
+/// Returns the names in a line (from 1) of a version's text.
+pub(super) fn names_in(store: &Store, module: &Module, naming: Option<&Naming>, line: usize) -> Option<LineNames> {
+    let printed = Lines::of(store, module, naming).printed;
+    let at = line.checked_sub(1).filter(|at| *at < printed.lines.len())?;
+    let write = if module.dialect() == Dialect::Relax { print::relax_ty } else { print::ty };
+    let of_node = |node: Option<ExprId>| {
+        let bound = node.and_then(|node| match store.expr(node) {
+            Expr::Let { var, .. } => store.var_type(var),
+            _ => node_type(store, node),
+        });
+        bound.map_or(String::new(), |ty| write(store, ty))
+    };
+    let of_name = |name: &NameInfo| match name.thing {
+        Named::Line | Named::Node(_) => of_node(printed.node_of(name)),
+        Named::Symbol(symbol) => format!("T.{}", store.symbol(symbol).dtype),
+        Named::Buffer(buffer) => {
+            let buffer = store.buffer(buffer);
+            let shape: Vec<String> =
+                buffer.shape.iter().map(|extent| crate::ir::show_dim(store, store.dim_of_prim(*extent))).collect();
+            let comma = if shape.len() == 1 { "," } else { "" };
+            format!("T.Buffer(({}{comma}), \"{}\")", shape.join(", "), buffer.dtype)
+        }
+    };
+    let names = printed.names_in(at).into_iter().map(|name| (name.text.to_string(), of_name(name))).collect();
+    Some(LineNames { names, own: of_node(printed.lines[at].node) })
+}
+
 /// Returns the attributes of a call or function: names, and values as Python writes them.
 pub fn attributes(store: &Store, id: ExprId) -> Vec<(String, String)> {
     let attrs = match store.expr(id) {
@@ -259,4 +260,63 @@ fn write_attr(store: &Store, value: &AttrValue, out: &mut String) {
             write!(out, "{}", object.repr.as_deref().unwrap_or(store.str(object.key)))
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a program, and returns the names with their types in the first line that has `wanted` in it.
+    fn names_of(source: &str, wanted: &str) -> LineNames {
+        let store = &mut Store::new();
+        let module = crate::parse::parse(store, source).program.module;
+        let module = crate::infer::infer_module(store, &module).expect("types");
+        let printed = Lines::of(store, &module, None).printed;
+        let line = (0..printed.lines.len())
+            .find(|at| printed.line(*at).contains(wanted))
+            .unwrap_or_else(|| panic!("no {wanted} in {}", printed.text));
+        names_in(store, &module, None, line + 1).expect("it is one of the text")
+    }
+
+    fn texts(found: &LineNames) -> Vec<(&str, &str)> {
+        found.names.iter().map(|(name, ty)| (name.as_str(), ty.as_str())).collect()
+    }
+
+    #[test]
+    fn names_of_relay_have_the_types_of_what_they_number() {
+        let source = "def @main(%x: Tensor[(2, 3), float32]) {\n  %0 = nn.relu(%x);\n  %1 = (%0, 1f);\n  let %y = %1.0;\n  (exp(%y), @other(1f))\n}\n\n\
+                      def @other(%x: float32) -> (float32, float32) {\n  %2 = exp(%x);\n  (%2, %2)\n}\n";
+        let tensor = "Tensor[(2, 3), float32]";
+        assert_eq!(texts(&names_of(source, "nn.relu")), [("%0", tensor), ("%x", tensor)]);
+        assert_eq!(texts(&names_of(source, "let %y")), [("%y", tensor), ("%1", "(Tensor[(2, 3), float32], float32)")]);
+        // Each function counts from the start, and has parameters of its own.
+        assert_eq!(texts(&names_of(source, "(%0, %0)")), [("%0", "float32")]);
+        let last = names_of(source, "= exp(%y)");
+        assert_eq!((texts(&last)[1], last.own.as_str()), (("%y", tensor), tensor));
+    }
+
+    #[test]
+    fn every_variable_of_tvmscript_is_a_name() {
+        let source = "@I.ir_module\nclass Module:\n    @R.function\n    def main(y: R.Tensor((\"n\", 4), dtype=\"float32\")):\n        \
+                      n = T.int64()\n        with R.dataflow():\n            weights = R.reshape(y, R.shape([n * 4]))\n            \
+                      R.output(weights)\n        return weights\n";
+        let found = names_of(source, "R.reshape");
+        let names = [
+            ("weights", "R.Tensor((\"n * 4\",), dtype=\"float32\")"),
+            ("n", "T.int64"),
+            ("y", "R.Tensor((n, 4), dtype=\"float32\")"),
+        ];
+        assert_eq!(texts(&found), names);
+        assert_eq!(texts(&names_of(source, "def main")).first(), Some(&names[2]));
+        assert_eq!(texts(&names_of(source, "return")), names[..1]);
+    }
+
+    #[test]
+    fn loops_buffers_and_their_members_are_names_of_tir() {
+        let source = "@I.ir_module\nclass Module:\n    @T.prim_func\n    def main(A: T.Buffer((4,), \"float32\")):\n        \
+                      B = T.alloc_buffer((4,), \"int32\")\n        for i in range(4):\n            \
+                      T.evaluate(T.call_extern(\"int32\", \"f\", A.data, B[i]))\n";
+        let names = [("A", "T.Buffer((4,), \"float32\")"), ("B", "T.Buffer((4,), \"int32\")"), ("i", "T.int32")];
+        assert_eq!(texts(&names_of(source, "T.call_extern")), names);
+    }
 }

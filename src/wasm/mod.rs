@@ -113,6 +113,9 @@ impl Session {
                 answer(&self.inner.text(version, numbering).unwrap_or_default())
             }
             Request::Diff { before, after } => diff_answer(&self.inner.diff(before, after).unwrap_or_default()),
+            Request::Names { version, line } => {
+                answer(&view::names(self.inner.names_in(version, line, true).unwrap_or_default()))
+            }
             Request::History { version, place, shown } => {
                 let found = self.inner.history(version, &self.place(place));
                 answer(&found.map(|found| view::history(&self.inner, &found, &shown)))

@@ -12,7 +12,7 @@ use crate::pass::trace::{LogEntry, Outcome, Step, Trace};
 use crate::pass::{Param, PassSpec, built_in, config};
 use crate::passes::{self, Pipeline};
 use crate::repro::Document;
-use crate::session::{self, Entry, Graph, GraphNode, History, Rewritten, Session};
+use crate::session::{self, Entry, Graph, GraphNode, History, LineNames, Rewritten, Session};
 use crate::{ops, print};
 
 /// Converts findings about one text.
@@ -153,6 +153,11 @@ pub(super) fn diff_rows(diff: &Diff) -> Vec<u32> {
         numbers.extend(&row.right_words);
     }
     numbers
+}
+
+/// The names in a line.
+pub(super) fn names(found: LineNames) -> says::LineNames {
+    says::LineNames { names: found.names, own: found.own }
 }
 
 /// The rewrites of a step.

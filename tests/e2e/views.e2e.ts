@@ -1,4 +1,5 @@
 /** The other views of a step besides the diff: a followed expression, the graph. */
+import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually, SMALL, type Stage, setUp } from "./browser";
 
@@ -44,6 +45,51 @@ test("an expression of any version leads to its source line and through the step
     const table = page.getByRole("treegrid", { name: "Graph of the program" });
     await table.getByRole("row", { name: /^@main/ }).press("ArrowLeft");
     await eventually(() => table.getByRole("row").count(), 2);
+  }));
+
+test("every variable is followed by keyboard, and its type is said", () =>
+  stage.withPage({}, async (lab) => {
+    const { page } = lab;
+    const program = `@I.ir_module
+class Module:
+    @R.function
+    def main(y: R.Tensor(("n", 4), "float32")):
+        n = T.int64()
+        with R.dataflow():
+            weights = R.add(y, y)
+            out = R.nn.relu(weights)
+            R.output(out)
+        return out
+`;
+    const link = deflateSync(`// passlab 1\n// pass: CanonicalizeBindings()\n${program}`).toString(
+      "base64url",
+    );
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, `1.${link}`);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("2");
+    const lines = page.getByRole("group", { name: "Program before the step" });
+    await lines.locator("code", { hasText: "nn.relu(weights" }).first().waitFor();
+    await lines.focus();
+    const cursor = lines.locator(".cursor");
+    const row = await lines.locator("code", { hasText: "nn.relu(weights" }).first().boundingBox();
+    await page.keyboard.press("Home");
+    for (let count = 0; count < 40; count++) {
+      const at = await cursor.boundingBox();
+      if (at && row && Math.abs(at.y - row.y) < 10) break;
+      await page.keyboard.press("ArrowDown");
+    }
+    await eventually(async () => {
+      await page.keyboard.press("ArrowRight");
+      return (await cursor.textContent()) ?? "";
+    }, /^weights: R\.Tensor\(\(n, 4\)/);
+    await page.keyboard.press("Enter");
+    await lab
+      .region("History of an expression")
+      .getByText("add", { exact: true })
+      .first()
+      .waitFor();
   }));
 
 test("what tells about an expression opens below and covers nothing of its line", () =>

@@ -61,6 +61,7 @@ interface Job {
 const ABOUT_A_RUN = new Set<Kind>([
   "text",
   "diff",
+  "names",
   "history",
   "graph",
   "rewrites",

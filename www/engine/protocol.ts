@@ -473,6 +473,14 @@ export interface Beside {
   steps: Step[];
 }
 
+/** The names in a line of a version's text. */
+export interface LineNames {
+  /** Each name with its type, from left to right. */
+  names: [string, string][];
+  /** The type of the line's expression; empty for none. */
+  own: string;
+}
+
 /** An expression with its origin and its fates. */
 export interface History {
   version: number;
@@ -862,6 +870,8 @@ export type Request =
   | { id: number; type: "beside"; document: RunDocument }
   | { id: number; type: "text"; version: number; stable: boolean }
   | { id: number; type: "diff"; before: number; after: number }
+  /** `line`: from 1, in the text with stable names. */
+  | { id: number; type: "names"; version: number; line: number }
   /** `shown`: versions in which its line is wanted. */
   | { id: number; type: "history"; version: number; place: Place; shown: number[] }
   | { id: number; type: "graph"; before: number; after: number }
@@ -906,6 +916,7 @@ export interface Answers {
   beside: Beside;
   text: string;
   diff: Diff;
+  names: LineNames;
   history: History | null;
   graph: Graph;
   rewrites: Rewrite[];

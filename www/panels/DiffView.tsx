@@ -14,8 +14,7 @@ import type { Diff, Step } from "../engine/protocol";
 import { useApp } from "./context";
 import type { Finder } from "./finder";
 import { Lines } from "./Lines";
-import { linesOf, type Options, type Room, rowsAbout, sizeOf, textsOf } from "./lines";
-import { typeAt } from "./types";
+import { linesOf, type Options, type Room, rowsAbout, sizeOf } from "./lines";
 
 const Rewrites = lazy(() => import("./Rewrites"));
 
@@ -139,7 +138,7 @@ export function DiffView(props: {
             <Lines
               lines={lines()}
               finder={props.finder}
-              typeOf={({ side, line, word }) => typeAt(textsOf(diff())[side], line - 1, word)}
+              namesIn={({ side, line }) => app.namesIn(props.step[side], line)}
               ahead={ahead()}
               label={`What ${props.step.name} changed`}
               split={props.options.split}

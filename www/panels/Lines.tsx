@@ -9,6 +9,7 @@ import {
   onMount,
   Show,
 } from "solid-js";
+import type { LineNames } from "../engine/protocol";
 import { useApp } from "./context";
 import type { Finder } from "./finder";
 import { createHighlighter, rangesOf } from "./highlight";
@@ -16,12 +17,12 @@ import {
   drawnAt,
   foundIn,
   type Line,
-  namesIn,
   nextChange,
   numberAt,
   type Pointed,
   type Room,
   textAt,
+  typeOf,
   wordAt,
 } from "./lines";
 import type { Columns } from "./rows";
@@ -47,8 +48,8 @@ export function Lines(props: {
   onRoom?(room: Room): void;
   /** Called when the user points at a place and asks about it. */
   onPick?(at: Pointed): void;
-  /** Returns the types of the names at a place. */
-  typeOf?(at: Pointed): string;
+  /** Asks for the names in a line and their types. */
+  namesIn?(at: Omit<Pointed, "word">): Promise<LineNames | null>;
   finder?: Finder;
   /** Lines of the versions that are highlighted. */
   marked?: { before: number | null; after: number | null };
@@ -186,10 +187,19 @@ export function Lines(props: {
     if (!props.split || row?.kind !== "row") return null;
     return row.b ? "right" : "left";
   };
-  const names = createMemo(() => {
-    const at = cursor();
-    return at ? namesIn(textAt(props.lines[at.line], halfOf(at.line))) : [];
-  });
+  const placeOf = (line: number, half = halfOf(line)) => numberAt(props.lines, line, half);
+  /** What is known of the cursor's line. */
+  const [known, setKnown] = createSignal<LineNames | null>(null);
+  const lineOfCursor = createMemo(() => cursor()?.line);
+  createEffect(
+    on(lineOfCursor, async (line) => {
+      setKnown(null);
+      const at = line === undefined ? null : placeOf(line);
+      const found = at && (await props.namesIn?.(at));
+      if (found && lineOfCursor() === line) setKnown(found);
+    }),
+  );
+  const names = () => known()?.names.map(([name]) => name) ?? [];
   const nameAt = () => names()[(cursor()?.name ?? 0) - 1] ?? "";
   const moveTo = (line: number) => {
     const to = Math.max(0, Math.min(props.lines.length - 1, line));
@@ -203,7 +213,7 @@ export function Lines(props: {
   const pick = (line: number, half: "left" | "right" | null, word: string) => {
     const row = props.lines[line];
     if (row && row.kind !== "row") props.onOpen(row.id);
-    const at = numberAt(props.lines, line, half);
+    const at = placeOf(line, half);
     if (at) props.onPick?.({ ...at, word });
   };
   const keys = (event: KeyboardEvent) => {
@@ -249,34 +259,37 @@ export function Lines(props: {
   let resting: ReturnType<typeof setTimeout> | undefined;
   const point = (event: PointerEvent) => {
     clearTimeout(resting);
-    if (!props.typeOf || event.pointerType !== "mouse") return;
+    if (!props.namesIn || event.pointerType !== "mouse") return;
     const { target, clientX: x, clientY: y } = event;
     if (pointed() && !(target as Element).closest(".line")) setPointed(null);
     // Finding the word lays out text: only where the pointer rests.
-    resting = setTimeout(() => {
+    const turn = setTimeout(async () => {
       const drawn = target instanceof Element ? target.closest(".line") : null;
       const line = drawn ? sheets.lineOf(drawn) : -1;
       const half = target instanceof Element ? target.closest(".half") : null;
       const word = drawn && line >= 0 ? wordUnder(half ?? drawn, x, y) : null;
       const at = word
-        ? numberAt(props.lines, line, half ? (half.nextElementSibling ? "left" : "right") : null)
+        ? placeOf(line, half ? (half.nextElementSibling ? "left" : "right") : null)
         : null;
-      const type = at && word ? (props.typeOf?.({ ...at, word }) ?? "") : "";
       const left = x - all.getBoundingClientRect().left;
+      const found = at && (await props.namesIn?.(at));
+      if (turn !== resting) return;
+      const type = word && found ? typeOf(word, found) : "";
       setPointed(type ? { line, x: left, type } : null);
     }, 150);
+    resting = turn;
   };
   const leave = () => {
     clearTimeout(resting);
+    resting = undefined;
     setPointed(null);
   };
   onCleanup(() => clearTimeout(resting));
   createEffect(on([() => props.lines, top], leave, { defer: true }));
   const typeAtCursor = () => {
-    const at = cursor();
     const name = nameAt();
-    const place = at && name ? numberAt(props.lines, at.line, halfOf(at.line)) : null;
-    return place ? (props.typeOf?.({ ...place, word: name }) ?? "") : "";
+    const found = known();
+    return name && found ? typeOf(name, found) : "";
   };
 
   const spokenCursor = () => {

@@ -24,7 +24,6 @@ import { Room as WholeRoom } from "./Room";
 import { Search } from "./Search";
 import { onSwipe } from "./swipe";
 import { Toggle } from "./Toggle";
-import { typeAt } from "./types";
 
 const GraphView = lazy(() => import("../graph/GraphView"));
 const ScheduleView = lazy(() => import("../schedule/ScheduleView"));
@@ -348,7 +347,6 @@ function TextView(props: {
     return now.state === "ready" ? now.value : null;
   });
   const lines = createMemo(() => plainLines(text() ?? "", props.options));
-  const split = createMemo(() => (text() ?? "").split("\n"));
   return (
     <Show when={text() !== null} fallback={<p class="empty waiting">Printing…</p>}>
       <Lines
@@ -360,7 +358,10 @@ function TextView(props: {
         onOpen={props.onOpen}
         onRoom={props.onRoom}
         finder={props.finder}
-        typeOf={({ line, word }) => typeAt(split(), line - 1, word)}
+        namesIn={async ({ line }) => {
+          const step = app.step();
+          return step ? app.namesIn(step[props.side], line) : null;
+        }}
         onPick={({ line, word }) => {
           const step = app.step();
           if (step) app.follow(step[props.side], { line, word, stable: true });

@@ -4,7 +4,7 @@
  * part is drawn. Pure: `Lines.tsx` draws.
  */
 import { rowsOf } from "../engine/diff";
-import type { Diff, DiffKind, DiffRow } from "../engine/protocol";
+import type { Diff, DiffKind, DiffRow, LineNames } from "../engine/protocol";
 import { functionsOf, rowsIn } from "./scope";
 
 /** A stretch of one side's text. */
@@ -303,7 +303,6 @@ interface Known {
   rows: DiffRow[];
   options: Options | null;
   lines: Line[];
-  texts?: { before: readonly string[]; after: readonly string[] };
 }
 const known = new WeakMap<Diff, Known>();
 
@@ -330,13 +329,6 @@ export function linesOf(diff: Diff | null, options: Options): readonly Line[] {
 /** Returns the rows of a diff that are about a function; all of them for none. */
 export const rowsAbout = (diff: Diff, func: string): readonly DiffRow[] =>
   rowsIn(knownOf(diff).rows, func);
-
-/** Returns the two texts of a diff, line by line. */
-export function textsOf(diff: Diff): { before: readonly string[]; after: readonly string[] } {
-  const now = knownOf(diff);
-  now.texts ??= { before: diff.before.split("\n"), after: diff.after.split("\n") };
-  return now.texts;
-}
 
 /** A match of a text in drawn lines, ignoring case: the line that it begins in, and which of its halves. */
 export interface Found {
@@ -444,12 +436,14 @@ export function wordAt(text: string, offset: number): string {
   return "";
 }
 
-/** Returns the names in a line that lead to a definition: the stops of the keyboard's cursor. */
-export function namesIn(text: string): string[] {
-  const names = (text.replace(/\/\*.*?\*\//g, "").match(WORD) ?? []).filter(
-    (word) => /^[%@]/.test(word) || /^(lv|gv|x)\w*$/.test(word),
-  );
-  return [...new Set(names)];
+/**
+ * Returns the type of a word in a line, with the name that has it; for a word that is no name, the type of the line's
+ * expression. Empty for what has none.
+ */
+export function typeOf(word: string, line: LineNames): string {
+  const named = line.names.find(([name]) => word === name || word.startsWith(`${name}.`));
+  if (named) return named[1] ? named.join(": ") : "";
+  return word.startsWith("%") ? "" : line.own;
 }
 
 /** Returns the drawn lines, first and last, in which a line of a version stands; none when it is folded away. */

@@ -23,6 +23,7 @@ import type {
   HistoryEntry,
   Instruction,
   Language,
+  LineNames,
   LogEntry,
   LogKind,
   Made,
@@ -176,6 +177,10 @@ const diff = record<Diff>({
   renumbered: whole,
   summary: list(short(10_000), 1_000),
   rows: list(whole, 20_000_000),
+});
+const lineNames = record<LineNames>({
+  names: list(pair(short(10_000), text), 2_000_000),
+  own: text,
 });
 const sourcePlace = record<SourcePlace>({
   from: whole,
@@ -368,6 +373,7 @@ export const answers = {
   beside,
   text,
   diff,
+  names: lineNames,
   history: maybe(history),
   graph,
   rewrites: list(rewrite, 2_000_000),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fate, HistoryEntry } from "../engine/protocol";
-import { drawnAt, type Line, layout, namesIn, numberAt, wordAt } from "../panels/lines";
+import { drawnAt, type Line, layout, numberAt, typeOf, wordAt } from "../panels/lines";
 import { stretches } from "./follow";
 
 const entries: HistoryEntry[] = (
@@ -33,7 +33,21 @@ test("a word is what stands under the pointer, with the sign before it", () => {
   expect(wordAt(text, 10)).toBe("nn.conv2d");
   expect(wordAt(text, 23)).toBe("%0.1");
   expect(wordAt("a  b", 2)).toBe("");
-  expect(namesIn(text)).toEqual(["%1", "%x", "%0.1"]);
+});
+
+test("a word has the type of its name, or that of the line", () => {
+  const line = {
+    names: [
+      ["%0", "Tensor[(1, 4), float32]"],
+      ["n", "T.int64"],
+      ["x", ""],
+    ],
+    own: "float32",
+  };
+  const of = (word: string) => typeOf(word, line as Parameters<typeof typeOf>[1]);
+  expect(of("%0.1")).toBe("%0: Tensor[(1, 4), float32]");
+  expect(of("n")).toBe("n: T.int64");
+  expect([of("x"), of("%gone"), of("nn.dense")]).toEqual(["", "", "float32"]);
 });
 
 test("a drawn line leads to its version, also in the later part of a broken one, and back", () => {

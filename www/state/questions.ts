@@ -4,6 +4,7 @@ import type {
   Answers,
   Comparison,
   Diff,
+  LineNames,
   Measure,
   MeasureQuestion,
   Nest,
@@ -45,6 +46,11 @@ export function createQuestions({
     },
     async diffOf({ before, after }: Step): Promise<Diff | null> {
       const reply = await holder().ask({ type: "diff", before, after });
+      return reply.status === "answered" ? reply.value : null;
+    },
+    /** Returns the names in a line of a version's text, and their types. */
+    async namesIn(version: number, line: number): Promise<LineNames | null> {
+      const reply = await holder().ask({ type: "names", version, line }, "names");
       return reply.status === "answered" ? reply.value : null;
     },
     async evaluate(question: Question): Promise<Values | string> {

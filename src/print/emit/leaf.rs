@@ -3,6 +3,7 @@
 use super::super::meta::MetaKey;
 use super::super::plan::{has_comment, pattern_place};
 use super::super::value::{is_default, push_float, push_int, push_string, scalar_text};
+use super::super::{NameInfo, Named};
 use super::Emitter;
 use crate::ir::{
     AttrValue, AttrsId, CtorId, Dim, Expr, ExprId, Id, List, Object, Pattern, PatternId, Type, TypeId, VarId, show_type,
@@ -132,6 +133,12 @@ impl Emitter<'_> {
         }
     }
 
+    /// Notes the name that the text ends with from `start` on.
+    pub(super) fn note(&mut self, start: usize, thing: Named) {
+        let line = self.lines.len().saturating_sub(1) as u32;
+        self.names.push(NameInfo { text: self.out[start..].into(), line, end: u32::MAX, thing });
+    }
+
     pub(super) fn comment(&mut self, id: ExprId) {
         if self.plan.options.types
             && has_comment(self.store.expr(id).kind())
@@ -147,9 +154,11 @@ impl Emitter<'_> {
         self.out.push_str(" */");
     }
 
-    /// Writes a variable at its binding.
-    pub(super) fn binder(&mut self, var: VarId, malformed: bool) {
+    /// Writes a variable at its binding: that of a let stands for the node of the line, others for themselves.
+    pub(super) fn binder(&mut self, var: VarId, malformed: bool, is_let: bool) {
+        let start = self.out.len();
         self.out.push_str(self.plan.names.var(var));
+        self.note(start, self.store.var_use(var).filter(|_| !is_let).map_or(Named::Line, Named::Node));
         if malformed {
             self.out.push_str("-malformed-ir");
             return;
@@ -174,7 +183,7 @@ impl Emitter<'_> {
         let store = self.store;
         match *store.pattern(id) {
             Pattern::Wildcard => self.out.push('_'),
-            Pattern::Var(var) => self.binder(var, self.plan.malformed.contains(&(owner, pattern_place(id)))),
+            Pattern::Var(var) => self.binder(var, self.plan.malformed.contains(&(owner, pattern_place(id))), false),
             Pattern::Ctor { ctor, fields } => {
                 self.out.push_str(store.str(store.ctor(ctor).name));
                 if !fields.is_empty() {

@@ -94,7 +94,7 @@ impl Script<'_> {
             Some(ty) => self.ty(ty, &mut declaration),
             None => declaration.clear(),
         }
-        let name = self.define_var(var);
+        let name = self.define_param(var);
         out.push_str(&name);
         self.pending.push(name + &declaration);
     }

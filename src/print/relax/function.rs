@@ -144,7 +144,7 @@ impl Script<'_> {
                 annotation.push_str(": ");
                 self.ty(ty, &mut annotation);
             }
-            let name = self.define_var(param);
+            let name = self.define_param(param);
             text.push_str(&name);
             text.push_str(&annotation);
         }

@@ -10,7 +10,7 @@ mod meta;
 mod names;
 mod value;
 
-use super::{LineInfo, LineRole, Printed};
+use super::{LineInfo, LineRole, NameInfo, Named, Printed};
 use crate::ir::{Buffer, Expr, ExprId, Id, IdMap, Module, Store, Symbol, Var, VarId};
 use names::Names;
 use std::fmt::Write;
@@ -42,10 +42,12 @@ pub(super) struct Script<'a> {
     pub(super) indent: usize,
     pub(super) usage: Usage,
     names: Names,
-    /// Names of defined variables.
-    vars: IdMap<Var, Box<str>>,
-    symbols: IdMap<Symbol, Box<str>>,
-    buffers: IdMap<Buffer, Box<str>>,
+    /// All names so far, in the order of their definitions.
+    named: Vec<NameInfo>,
+    /// The names of defined variables, by their places in that list.
+    vars: IdMap<Var, u32>,
+    symbols: IdMap<Symbol, u32>,
+    buffers: IdMap<Buffer, u32>,
     /// Constants in the metadata section, in the order of first use.
     pub(super) constants: Vec<ExprId>,
     constant_numbers: IdMap<Expr, u32>,
@@ -90,6 +92,7 @@ impl<'a> Script<'a> {
             indent: 0,
             usage: Usage::default(),
             names: Names::default(),
+            named: Vec::new(),
             vars: IdMap::new(),
             symbols: IdMap::new(),
             buffers: IdMap::new(),
@@ -170,6 +173,11 @@ impl<'a> Script<'a> {
         for info in &mut self.lines[place.line..] {
             info.start += inserted.len() as u32;
         }
+        // Scopes nest, so a name from before the place ends after it only if its scope is still open.
+        for name in self.named.iter_mut().rev().take_while(|name| name.line as usize >= place.line) {
+            name.line += infos.len() as u32;
+            name.end = name.end.saturating_add(infos.len() as u32);
+        }
         self.lines.splice(place.line..place.line, infos);
     }
 
@@ -211,7 +219,7 @@ impl<'a> Script<'a> {
             let texts: Vec<String> = section.lines().map(str::to_owned).collect();
             self.insert_lines(Place { at: 0, line: 0 }, LineRole::Metadata, &texts);
         }
-        Printed { text: self.out, lines: self.lines }
+        Printed { text: self.out, lines: self.lines, names: self.named }
     }
 
     /// Reserves a name that belongs to no variable: that of the class.
@@ -219,65 +227,88 @@ impl<'a> Script<'a> {
         self.names.define(name);
     }
 
-    /// Gives a variable its name, unless it has one.
+    /// Gives a variable that the next line binds its name, unless it has one.
     pub(super) fn define_var(&mut self, var: VarId) -> String {
-        if let Some(name) = self.vars.get(var) {
-            return name.to_string();
+        self.define(var, Named::Line)
+    }
+
+    /// Does so for a parameter or a free variable, which stands for itself.
+    pub(super) fn define_param(&mut self, var: VarId) -> String {
+        self.define(var, self.store.var_use(var).map_or(Named::Line, Named::Node))
+    }
+
+    fn define(&mut self, var: VarId, thing: Named) -> String {
+        if let Some(name) = self.var_name(var) {
+            return name.to_owned();
         }
         let hint = self.store.var_name(var);
         let name = self.names.define(if hint.is_empty() { "v" } else { hint });
+        let at = self.note(&name, thing);
         self.names.on_close(names::Entry::Var(var));
-        self.vars.insert(var, name.as_str().into());
+        self.vars.insert(var, at);
         if let Some(symbol) = self.store.var_data(var).symbol {
-            self.symbols.insert(symbol, name.as_str().into());
+            self.symbols.insert(symbol, at);
             self.names.on_close(names::Entry::Symbol(symbol));
         }
         name
     }
 
+    /// Notes a name that the next line defines, and returns its place in the list.
+    fn note(&mut self, name: &str, thing: Named) -> u32 {
+        self.named.push(NameInfo { text: name.into(), line: self.lines.len() as u32, end: u32::MAX, thing });
+        self.named.len() as u32 - 1
+    }
+
+    fn named(&self, at: Option<&u32>) -> Option<&str> {
+        at.map(|at| &*self.named[*at as usize].text)
+    }
+
     /// Returns the name of a defined variable.
     pub(super) fn var_name(&self, var: VarId) -> Option<&str> {
-        self.vars.get(var).map(|name| &**name)
+        self.named(self.vars.get(var))
     }
 
     /// Gives a symbolic variable its name in a scope, unless it has one.
     pub(super) fn define_symbol(&mut self, symbol: Id<Symbol>, scope: usize) -> String {
-        if let Some(name) = self.symbols.get(symbol) {
-            return name.to_string();
+        if let Some(name) = self.symbol_name(symbol) {
+            return name.to_owned();
         }
         let hint = self.store.str(self.store.symbol(symbol).name);
         let name = self.names.define_in(if hint.is_empty() { "v" } else { hint }, scope);
         self.names.on_close_of(names::Entry::Symbol(symbol), scope);
-        self.symbols.insert(symbol, name.as_str().into());
+        let at = self.note(&name, Named::Symbol(symbol));
+        self.symbols.insert(symbol, at);
         name
     }
 
     /// Returns the name of a defined symbolic variable.
     pub(super) fn symbol_name(&self, symbol: Id<Symbol>) -> Option<&str> {
-        self.symbols.get(symbol).map(|name| &**name)
+        self.named(self.symbols.get(symbol))
     }
 
     /// Gives a buffer its name in a scope, unless it has one.
     pub(super) fn define_buffer(&mut self, buffer: Id<Buffer>, scope: usize) -> String {
-        if let Some(name) = self.buffers.get(buffer) {
-            return name.to_string();
+        if let Some(name) = self.buffer_name(buffer) {
+            return name.to_owned();
         }
         let hint = self.store.str(self.store.buffer(buffer).name);
         let name = self.names.define_in(if hint.is_empty() { "buffer" } else { hint }, scope);
         self.names.on_close_of(names::Entry::Buffer(buffer), scope);
-        self.buffers.insert(buffer, name.as_str().into());
+        let at = self.note(&name, Named::Buffer(buffer));
+        self.buffers.insert(buffer, at);
         name
     }
 
     /// Returns the name of a defined buffer.
     pub(super) fn buffer_name(&self, buffer: Id<Buffer>) -> Option<&str> {
-        self.buffers.get(buffer).map(|name| &**name)
+        self.named(self.buffers.get(buffer))
     }
 
     /// Sets the text for a symbolic variable without a name of its own: `A.elem_offset`.
     pub(super) fn define_symbol_as(&mut self, symbol: Id<Symbol>, text: &str, scope: usize) {
         self.names.on_close_of(names::Entry::Symbol(symbol), scope);
-        self.symbols.insert(symbol, text.into());
+        let at = self.note(text, Named::Symbol(symbol));
+        self.symbols.insert(symbol, at);
     }
 
     /// Opens a scope and returns its index.
@@ -293,16 +324,13 @@ impl<'a> Script<'a> {
     /// Closes the innermost scope, whose names are free again.
     pub(super) fn close_scope(&mut self) {
         for entry in self.names.close() {
-            match entry {
-                names::Entry::Var(var) => {
-                    self.vars.remove(var);
-                }
-                names::Entry::Symbol(symbol) => {
-                    self.symbols.remove(symbol);
-                }
-                names::Entry::Buffer(buffer) => {
-                    self.buffers.remove(buffer);
-                }
+            let at = match entry {
+                names::Entry::Var(var) => self.vars.remove(var),
+                names::Entry::Symbol(symbol) => self.symbols.remove(symbol),
+                names::Entry::Buffer(buffer) => self.buffers.remove(buffer),
+            };
+            if let Some(at) = at {
+                self.named[at as usize].end = self.lines.len() as u32;
             }
         }
     }
