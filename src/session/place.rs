@@ -289,8 +289,8 @@ mod tests {
         let tensor = "Tensor[(2, 3), float32]";
         assert_eq!(texts(&names_of(source, "nn.relu")), [("%0", tensor), ("%x", tensor)]);
         assert_eq!(texts(&names_of(source, "let %y")), [("%y", tensor), ("%1", "(Tensor[(2, 3), float32], float32)")]);
-        // Each function counts from the start, and has parameters of its own.
-        assert_eq!(texts(&names_of(source, "(%0, %0)")), [("%0", "float32")]);
+        assert_eq!(texts(&names_of(source, "(%4, %4)")), [("%4", "float32")]);
+        assert_eq!(texts(&names_of(source, "= exp(%x1)"))[1], ("%x1", "float32"));
         let last = names_of(source, "= exp(%y)");
         assert_eq!((texts(&last)[1], last.own.as_str()), (("%y", tensor), tensor));
     }
