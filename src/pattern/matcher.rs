@@ -6,10 +6,13 @@
 use super::{Pat, Pattern, Patterns};
 use crate::infer::relax::types::{Fit, fit};
 use crate::ir::equal::{EqualOptions, exprs};
-use crate::ir::{Dim, Expr, ExprId, Extents, Id, OpId, Store, Symbol, Type, TypeId, VarId};
+use crate::ir::{AttrValue, Dim, Expr, ExprId, Extents, Id, Store, Symbol, Type, TypeId, VarId};
 use crate::ops;
 use crate::tir::arith::equal_extents;
 use rustc_hash::FxHashMap;
+
+/// Steps of one match. Sums match with their operands swapped, too, so that a pattern of many may take a step for each order.
+pub const MAX_STEPS: u32 = 1_000_000;
 
 /// The values of variables.
 pub type Bound = FxHashMap<VarId, ExprId>;
@@ -54,23 +57,35 @@ pub struct Matcher<'p> {
     matches: Matches,
     /// The values of symbols for the types in the pattern.
     symbols: FxHashMap<Id<Symbol>, Dim>,
+    steps: u32,
 }
 
 impl<'p> Matcher<'p> {
     /// Makes a matcher that follows variables to their values.
     pub fn new(patterns: &'p Patterns, bound: &'p Bound) -> Matcher<'p> {
-        Matcher { patterns, bound, matches: Matches::default(), symbols: FxHashMap::default() }
+        Matcher { patterns, bound, matches: Matches::default(), symbols: FxHashMap::default(), steps: 0 }
+    }
+
+    /// True if a match was given up because it took more than [`MAX_STEPS`].
+    pub fn gave_up(&self) -> bool {
+        self.steps > MAX_STEPS
     }
 
     /// Returns the matches of the pattern's parts, if the expression matches (`ExtractMatchedExpr`).
     pub fn matches(mut self, store: &mut Store, pat: Pat, expr: ExprId) -> Option<Matches> {
-        self.visit(store, pat, expr).then_some(self.matches)
+        self.found(store, pat, expr)
+    }
+
+    /// Does the same with a matcher that can be asked further.
+    pub fn found(&mut self, store: &mut Store, pat: Pat, expr: ExprId) -> Option<Matches> {
+        self.is_match(store, pat, expr).then(|| std::mem::take(&mut self.matches))
     }
 
     /// True if the expression matches the pattern (`MatchExpr`).
     pub fn is_match(&mut self, store: &mut Store, pat: Pat, expr: ExprId) -> bool {
         self.matches.forget(0);
         self.symbols.clear();
+        self.steps = 0;
         self.visit(store, pat, expr)
     }
 
@@ -92,6 +107,10 @@ impl<'p> Matcher<'p> {
         let expr = self.unwrap(store, given);
         if let Some(known) = self.matches.get(pat) {
             return known == expr;
+        }
+        self.steps += 1;
+        if self.gave_up() {
+            return false;
         }
         let mark = self.matches.order.len();
         let symbols = self.symbols.clone();
@@ -119,8 +138,18 @@ impl<'p> Matcher<'p> {
             },
             Pattern::Constant => matches!(store.expr(expr), Expr::Constant(_)),
             Pattern::Op(op) => matches!(store.expr(expr), Expr::Op(other) if other == *op),
+            Pattern::OpKind(kind) => matches!(store.expr(expr), Expr::Op(op) if ops::info(op).pattern == Some(*kind)),
             Pattern::Expr(other) => exprs(store, *other, expr, EqualOptions::RELAX).is_ok(),
             Pattern::Call { callee, args, more } => self.call(store, *callee, args, *more, expr),
+            Pattern::Chain { op, end } => {
+                let mut at = expr;
+                while store.called_op(at) == Some(*op)
+                    && let Some(call) = store.call(at).filter(|call| !call.args.is_empty())
+                {
+                    at = self.unwrap(store, store.item(call.args, 0));
+                }
+                at != expr && self.visit(store, *end, at)
+            }
             Pattern::Function { params, body } => {
                 let Expr::Function(function) = store.expr(expr) else { return false };
                 let function = *store.function(function);
@@ -237,7 +266,13 @@ impl<'p> Matcher<'p> {
             return true;
         }
         self.matches.forget(inner);
-        let commutes = is_op(store, call.callee, "add") || is_op(store, call.callee, "multiply");
+        let commutes = match self.patterns.get(callee) {
+            Pattern::Op(op) => matches!(ops::info(*op).name, "add" | "multiply"),
+            Pattern::Expr(callee) => {
+                matches!(store.expr(*callee), Expr::Op(op) if matches!(ops::info(op).name, "add" | "multiply"))
+            }
+            _ => false,
+        };
         let found = commutes && pats.iter().zip(args.iter().rev()).all(|(pat, arg)| self.visit(store, *pat, *arg));
         if !found {
             self.matches.forget(inner);
@@ -278,16 +313,18 @@ fn fields(store: &Store, expr: ExprId) -> Option<Vec<ExprId>> {
     }
 }
 
-fn is_op(store: &Store, callee: ExprId, name: &str) -> bool {
-    let op: Option<OpId> = ops::lookup_relax(name);
-    matches!(store.expr(callee), Expr::Op(other) if Some(other) == op)
-}
-
-fn same_value(store: &Store, found: Option<&crate::ir::AttrValue>, wanted: &crate::ir::AttrValue) -> bool {
+/// True if an attribute has a value: numbers of any width, names of element types as texts.
+fn same_value(store: &Store, found: Option<&AttrValue>, wanted: &AttrValue) -> bool {
     let Some(found) = found else { return false };
-    match (store.value_int(found), store.value_int(wanted)) {
-        (Some(a), Some(b)) => a == b,
-        _ => found == wanted,
+    match (found, wanted) {
+        (AttrValue::Array(found), AttrValue::Array(wanted)) => {
+            found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| same_value(store, Some(found), wanted))
+        }
+        (AttrValue::DType(Some(found)), AttrValue::Str(wanted)) => found.to_string() == store.str(*wanted),
+        _ => match (store.value_int(found), store.value_int(wanted)) {
+            (Some(a), Some(b)) => a == b,
+            _ => found == wanted || found.as_float().is_some() && found.as_float() == wanted.as_float(),
+        },
     }
 }
 

@@ -1,4 +1,4 @@
-//! The dataflow pattern language of Relax (TVM's `tvm.relax.dpl`): patterns of expressions, and their matches.
+//! Dataflow patterns (TVM's `tvm.relax.dpl` and `tvm.relay.dataflow_pattern`): patterns of expressions, and their matches.
 //!
 //! - [`Patterns`]: patterns, made bottom up. [`Pat`] names one of them; the same one in two places has to match the same
 //!   expression.
@@ -33,16 +33,16 @@
 //! ```
 //!
 //! Matching recurses along the pattern and never along the program. Sources: `src/relax/ir/dataflow_pattern.cc`,
-//! `dataflow_matcher.cc`, `dataflow_block_rewriter.cc`.
+//! `dataflow_matcher.cc`, `dataflow_block_rewriter.cc`; for Relay `src/relay/ir/dataflow_matcher.cc`.
 
 mod graph;
 mod matcher;
 
 pub use graph::{Context, Edge, match_graph};
-pub use matcher::{Bound, Matcher, Matches};
+pub use matcher::{Bound, MAX_STEPS, Matcher, Matches};
 
 use crate::ir::{AttrValue, DType, Dim, ExprId, Id, OpId, TypeId};
-use crate::ops;
+use crate::ops::{self, OpPattern};
 
 /// A pattern of [`Patterns`].
 pub type Pat = Id<Pattern>;
@@ -64,6 +64,8 @@ pub enum Pattern {
     Constant,
     /// An operator.
     Op(OpId),
+    /// An operator that is fused like this (`has_attr` of `TOpPattern`).
+    OpKind(OpPattern),
     /// An expression that is structurally equal to this.
     Expr(ExprId),
     /// A call. Sums and products match with their operands swapped too.
@@ -74,6 +76,14 @@ pub enum Pattern {
         args: Vec<Pat>,
         /// True if more arguments may follow.
         more: bool,
+    },
+    /// One call or more of an operator, each over the first argument of the one before, down to what `end` matches: a
+    /// pattern that contains itself, in TVM.
+    Chain {
+        /// The operator.
+        op: OpId,
+        /// The pattern below the last call.
+        end: Pat,
     },
     /// A function.
     Function {

@@ -107,7 +107,7 @@ const SECOND: &[&str] = &[
     "passes::relay::to_mixed_precision::",
     "passes::relay::un_cps::",
     "passes::tir::",
-    "pattern::",
+    "pattern::graph::",
     "print::metadata::",
     "print::relax::",
     "print::script::",

@@ -7,7 +7,7 @@
 //!
 //! Source: `src/relay/transforms/fold_explicit_padding.cc`.
 
-use super::support::pattern::{Match, Pat, Rule};
+use super::support::pattern::{Match, Rule};
 use super::support::simplify::run;
 use super::support::value_range;
 use crate::ir::{AttrValue, AttrsId, ExprId, Module, Store};
@@ -49,24 +49,14 @@ def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) 
     run: Run::Function(|cx, module, function, _| run(cx, module, function, &[&RULE])),
 };
 
-const PAD: Pat = Pat::Named("pad", &Pat::Call(&["nn.pad"], &[Pat::Any("x"), Pat::Any("value")]));
-const W: Pat = Pat::Any("w");
-
-static RULE: Rule = Rule {
-    name: "pad moved into the operator behind it",
-    pattern: Pat::Or(&[
-        Pat::Call(&["nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.contrib_conv2d_NCHWc"], &[PAD, W]),
-        Pat::Call(
-            &["qnn.conv2d"],
-            &[PAD, W, Pat::Any("input_zero_point"), Pat::Any("kernel_zero_point"), Pat::Any("scale1"), Pat::Any("scale2")],
-        ),
-        Pat::Call(
-            &["nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d"],
-            &[PAD],
-        ),
-    ]),
-    apply: fold,
-};
+static RULE: Rule = Rule::new(
+    "pad moved into the operator behind it",
+    "(is_op(\"nn.conv1d\") | is_op(\"nn.conv2d\") | is_op(\"nn.conv3d\") | is_op(\"nn.contrib_conv2d_NCHWc\"))((pad := nn.pad(x, value)), w) \
+     | qnn.conv2d(pad, w, input_zero_point, kernel_zero_point, scale1, scale2) \
+     | (is_op(\"nn.max_pool1d\") | is_op(\"nn.max_pool2d\") | is_op(\"nn.max_pool3d\") \
+     | is_op(\"nn.avg_pool1d\") | is_op(\"nn.avg_pool2d\") | is_op(\"nn.avg_pool3d\"))(pad)",
+    fold,
+);
 
 fn fold(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
     let name = op_name(store, m.post);

@@ -10,8 +10,8 @@
 //! Source: `src/relay/transforms/merge_composite.cc`, `src/relay/ir/dataflow_matcher.cc`.
 
 mod matching;
-mod notation;
 
+use super::support::notation;
 use crate::diag::Diagnostic;
 use crate::ir::Module;
 use crate::pass::manager::optimisable;
@@ -37,7 +37,8 @@ attribute `Composite`, which AnnotateTarget and PartitionGraph keep together. A 
 in their order.\n\n\
 A pattern is written as TVM's Python writes it: `is_op(\"nn.conv2d\")(wildcard(), is_constant())`, `is_var()`, `is_tuple([...])`, \
 `is_tuple_get_item(p, 0)`, `p | q`, `p + q`, `.optional(lambda x: is_op(\"nn.relu\")(x))`, `.has_attr({\"groups\": 1})`, \
-`.has_dtype(\"float32\")`. A bare name is a wildcard, the same one wherever it stands: `(x + y) * (x - y)`.\n\n\
+`.has_dtype(\"float32\")`. A bare name is a wildcard, the same one wherever it stands: `(x + y) * (x - y)`; `(c := is_constant())` \
+names another pattern. Short for `is_op(\"nn.relu\")(x)` is `nn.relu(x)`.\n\n\
 In TVM patterns are objects, and a third entry of a row may be a function that checks a match: scripts in Python have both. A product of \
 a quotient is not tried as a quotient of a product, as TVM does.",
     ),
@@ -78,12 +79,13 @@ fn run(cx: &mut PassCx<'_>, module: &Module, arguments: &Args) -> Result<Module,
         let [Literal::Str(name), Literal::Str(text)] = row.as_slice() else {
             return Err(refused("pattern_table: a row is [name, pattern], both texts; checks are for scripts".to_owned()));
         };
-        table.push((name, notation::parse(text).map_err(|why| refused(format!("the pattern of {name}: {why}")))?));
+        let read = notation::parse(text, &mut |text| cx.store.name(text));
+        table.push((name, read.map_err(|why| refused(format!("the pattern of {name}: {why}")))?));
     }
     let mut result = module.clone();
-    for (name, (patterns, pattern)) in &table {
+    for (name, read) in &table {
         for (function, id) in optimisable(cx.store, &result) {
-            let new = matching::partition(cx.store, id, patterns, *pattern, name).map_err(|error| vec![error])?;
+            let new = matching::partition(cx.store, id, &read.patterns, read.whole, name).map_err(|error| vec![error])?;
             result.set_function(function, new);
         }
         result = cx.run("InferType()", &result)?;

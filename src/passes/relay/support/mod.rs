@@ -15,6 +15,7 @@ pub mod let_lists;
 pub mod lifetimes;
 pub mod local_type;
 pub mod normal_form;
+pub mod notation;
 pub mod pattern;
 pub mod precision;
 pub mod purity;

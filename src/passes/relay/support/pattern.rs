@@ -1,38 +1,20 @@
-//! Dataflow patterns and rewriting with them (TVM's `dataflow_matcher.cc`, as far as the passes here
-//! use it).
+//! Rewriting with dataflow patterns (TVM's `dataflow_matcher.cc`, as far as the passes here use it).
 //!
 //! Rewriting with one pattern has two steps, as in TVM. First every node, users before their operands,
 //! is tried as the root of a match; a match is refused when a node inside it is inside another match, or has an outside
 //! use that does not flow back into the root. Then the program is rebuilt and each root replaced.
 
+use super::notation::{self, Notation};
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Store};
-use crate::ops::{self, OpPattern};
+use crate::ops;
 use crate::passes::any::dominators::Forest;
+use crate::pattern::{Bound, Matcher, Matches, Pat, Pattern, Patterns};
+use std::sync::OnceLock;
 
-/// The name of a part of a pattern. Parts of one name match one and the same node.
+/// The name of a part of a pattern.
 pub type Slot = &'static str;
-
-/// A pattern. It is a constant of the program, so matching it may recurse.
-#[derive(Clone, Copy)]
-pub enum Pat {
-    /// Any node.
-    Any(Slot),
-    /// A constant.
-    Const(Slot),
-    /// A call of an operator with one of these names on these arguments. `add` and `multiply` also
-    /// match with their arguments swapped.
-    Call(&'static [&'static str], &'static [Pat]),
-    /// A call of a broadcasting operator on these arguments.
-    Broadcast(&'static [Pat]),
-    /// A named pattern, whose match is remembered.
-    Named(Slot, &'static Pat),
-    /// The first of these that matches.
-    Or(&'static [Pat]),
-    /// A chain of one or more casts over what the pattern matches.
-    Casts(&'static Pat),
-}
 
 /// A match: the root, and the nodes that the named parts matched.
 pub struct Match {
@@ -68,10 +50,29 @@ impl Match {
 pub struct Rule {
     /// The name of the rule in the log.
     pub name: &'static str,
-    /// The pattern to look for.
-    pub pattern: Pat,
+    /// The pattern to look for, as [`notation`] has it.
+    pattern: &'static str,
     /// Returns the replacement of a match; `None` leaves it.
-    pub apply: fn(&mut Store, &Module, &Match) -> Option<ExprId>,
+    apply: fn(&mut Store, &Module, &Match) -> Option<ExprId>,
+    read: OnceLock<Notation<'static>>,
+}
+
+impl Rule {
+    /// Makes a rule. Its pattern is read when it is used first.
+    pub const fn new(
+        name: &'static str,
+        pattern: &'static str,
+        apply: fn(&mut Store, &Module, &Match) -> Option<ExprId>,
+    ) -> Rule {
+        Rule { name, pattern, apply, read: OnceLock::new() }
+    }
+
+    fn notation(&self) -> &Notation<'static> {
+        self.read.get_or_init(|| {
+            let read = notation::parse(self.pattern, &mut |text| panic!("the pattern of a rule has the text {text}"));
+            read.unwrap_or_else(|why| panic!("the pattern of `{}`: {why}", self.name))
+        })
+    }
 }
 
 /// The nodes of a program in post-order, and its calls by operator: made once for all rules that look at the same
@@ -107,34 +108,62 @@ impl Sites {
     }
 
     /// Finds the matches of a rule that may be replaced together. Types are not looked at.
-    pub fn find(&self, store: &Store, rule: &Rule) -> Found {
-        Finder::find(store, self, &rule.pattern)
+    pub fn find(&self, store: &mut Store, rule: &Rule) -> Found {
+        let Notation { patterns, whole, names } = rule.notation();
+        if !may_occur(patterns, *whole, &self.ops) {
+            return Vec::new();
+        }
+        let wanted: Vec<bool> = self.ops.iter().map(|op| may_begin(patterns, *whole, *op)).collect();
+        let bound = Bound::default();
+        let mut matcher = Matcher::new(patterns, &bound);
+        let mut finder = Finder::new(self);
+        let mut found = Vec::new();
+        for &(place, op) in self.calls.iter().rev() {
+            let id = self.order[place];
+            if !wanted[op] || finder.taken.contains(id) {
+                continue;
+            }
+            let Some(matches) = matcher.found(store, *whole, id) else { continue };
+            let inputs = inputs(store, patterns, &matches);
+            if finder.take(store, id, &inside(store, id, &inputs), &inputs) {
+                let parts = names.iter().filter_map(|(name, pat)| Some((*name, matches.get(*pat)?)));
+                found.push((id, parts.collect()));
+            }
+        }
+        found
+    }
+}
+
+/// True if a callee of this pattern may be the operator.
+fn may_call(patterns: &Patterns, callee: Pat, op: OpId) -> bool {
+    match patterns.get(callee) {
+        Pattern::Op(wanted) => *wanted == op,
+        Pattern::OpKind(kind) => ops::info(op).pattern == Some(*kind),
+        Pattern::Or(a, b) => may_call(patterns, *a, op) || may_call(patterns, *b, op),
+        Pattern::And(a, b) => may_call(patterns, *a, op) && may_call(patterns, *b, op),
+        _ => true,
     }
 }
 
 /// True if a call of this operator can be the root of a match.
-fn may_begin(pattern: &Pat, op: OpId) -> bool {
-    match pattern {
-        Pat::Any(_) => true,
-        Pat::Const(_) => false,
-        Pat::Call(names, _) => names.contains(&ops::info(op).name),
-        Pat::Broadcast(_) => ops::info(op).pattern == Some(OpPattern::Broadcast),
-        Pat::Named(_, inner) => may_begin(inner, op),
-        Pat::Or(options) => options.iter().any(|option| may_begin(option, op)),
-        Pat::Casts(_) => ops::info(op).name == "cast",
+fn may_begin(patterns: &Patterns, pattern: Pat, op: OpId) -> bool {
+    match patterns.get(pattern) {
+        Pattern::Constant => false,
+        Pattern::Call { callee, .. } => may_call(patterns, *callee, op),
+        Pattern::Or(a, b) => may_begin(patterns, *a, op) || may_begin(patterns, *b, op),
+        Pattern::Chain { op: wanted, .. } => *wanted == op,
+        _ => true,
     }
 }
 
 /// True if a program that calls these operators may contain a match.
-fn may_occur(pattern: &Pat, called: &[OpId]) -> bool {
-    let occurs = |pattern: &Pat| may_occur(pattern, called);
-    match pattern {
-        Pat::Any(_) | Pat::Const(_) => true,
-        Pat::Call(_, arguments) | Pat::Broadcast(arguments) => {
-            called.iter().any(|op| may_begin(pattern, *op)) && arguments.iter().all(occurs)
-        }
-        Pat::Named(_, inner) | Pat::Casts(inner) => occurs(inner),
-        Pat::Or(options) => options.iter().any(occurs),
+fn may_occur(patterns: &Patterns, pattern: Pat, called: &[OpId]) -> bool {
+    let occurs = |pattern: &Pat| may_occur(patterns, *pattern, called);
+    match patterns.get(pattern) {
+        Pattern::Call { callee, args, .. } => called.iter().any(|op| may_call(patterns, *callee, *op)) && args.iter().all(occurs),
+        Pattern::Chain { op, end } => called.contains(op) && occurs(end),
+        Pattern::Or(a, b) => occurs(a) || occurs(b),
+        _ => true,
     }
 }
 
@@ -185,104 +214,39 @@ impl ExprMutator for Apply<'_> {
     }
 }
 
-/// A match in progress.
-#[derive(Default)]
-struct Trail {
-    parts: Parts,
-    /// Calls that are part of the pattern.
-    inside: Vec<ExprId>,
-    /// Nodes that the pattern leaves open.
-    inputs: Vec<ExprId>,
+/// Returns what the leaves of a pattern matched, in the order of the pattern.
+pub fn inputs(store: &Store, patterns: &Patterns, found: &Matches) -> Vec<ExprId> {
+    let mut leaves: Vec<(Pat, ExprId)> =
+        found.iter().filter(|(pat, _)| matches!(patterns.get(*pat), Pattern::Wildcard | Pattern::Var(_))).collect();
+    crate::ir::sort::sort_by(&mut leaves, |a, b| a.0.cmp(&b.0));
+    let mut inputs = Vec::new();
+    for (_, id) in leaves {
+        if !matches!(store.expr(id), Expr::Op(_) | Expr::Function(_)) && !inputs.contains(&id) {
+            inputs.push(id);
+        }
+    }
+    inputs
 }
 
-impl Trail {
-    fn mark(&self) -> (usize, usize, usize) {
-        (self.parts.len(), self.inside.len(), self.inputs.len())
-    }
-
-    fn back(&mut self, mark: (usize, usize, usize)) {
-        self.parts.truncate(mark.0);
-        self.inside.truncate(mark.1);
-        self.inputs.truncate(mark.2);
-    }
-
-    fn name(&mut self, slot: Slot, id: ExprId) -> bool {
-        match self.parts.iter().find(|(s, _)| *s == slot) {
-            Some((_, known)) => *known == id,
-            None => {
-                self.parts.push((slot, id));
-                true
-            }
+/// Returns the nodes between a root and the inputs, children first.
+pub fn inside(store: &Store, root: ExprId, inputs: &[ExprId]) -> Vec<ExprId> {
+    let (mut seen, mut order, mut stack) = (IdMap::new(), Vec::new(), vec![(root, false)]);
+    while let Some((id, done)) = stack.pop() {
+        if done {
+            order.push(id);
+        } else if !inputs.contains(&id) && seen.insert(id, ()).is_none() {
+            stack.push((id, true));
+            let from = stack.len();
+            for_each_child(store, id, |child| stack.push((child, false)));
+            stack[from..].reverse();
         }
     }
-
-    fn matches(&mut self, store: &Store, pattern: &Pat, id: ExprId) -> bool {
-        let mark = self.mark();
-        let fits = match pattern {
-            Pat::Any(slot) => {
-                self.inputs.push(id);
-                self.name(slot, id)
-            }
-            Pat::Const(slot) => matches!(store.expr(id), Expr::Constant(_)) && self.name(slot, id),
-            Pat::Named(slot, inner) => match self.parts.iter().find(|(s, _)| s == slot) {
-                Some((_, known)) => *known == id,
-                None => self.matches(store, inner, id) && self.name(slot, id),
-            },
-            Pat::Or(options) => options.iter().any(|option| self.matches(store, option, id)),
-            Pat::Call(names, patterns) => match store.called_op(id).map(|op| ops::info(op).name) {
-                Some(name) if names.contains(&name) => {
-                    let commutes = matches!(*names, ["add"] | ["multiply"]);
-                    self.arguments(store, patterns, id, false) || commutes && self.arguments(store, patterns, id, true)
-                }
-                _ => false,
-            },
-            Pat::Broadcast(patterns) => {
-                let broadcasts = |op| ops::info(op).pattern == Some(OpPattern::Broadcast);
-                store.called_op(id).is_some_and(broadcasts) && self.arguments(store, patterns, id, false)
-            }
-            Pat::Casts(inner) => self.casts(store, inner, id),
-        };
-        if !fits {
-            self.back(mark);
-        }
-        fits
-    }
-
-    fn arguments(&mut self, store: &Store, patterns: &[Pat], id: ExprId, swapped: bool) -> bool {
-        let mark = self.mark();
-        let Some(call) = store.call(id) else { return false };
-        if call.args.len() != patterns.len() {
-            return false;
-        }
-        let fits = patterns.iter().enumerate().all(|(i, pattern)| {
-            let place = if swapped { patterns.len() - 1 - i } else { i };
-            self.matches(store, pattern, store.item(call.args, place))
-        });
-        if fits {
-            self.inside.push(id);
-        } else {
-            self.back(mark);
-        }
-        fits
-    }
-
-    /// Walks down the casts, in a loop because the chain may be long.
-    fn casts(&mut self, store: &Store, inner: &Pat, id: ExprId) -> bool {
-        let mut id = id;
-        let mut any = false;
-        while store.called_op(id).is_some_and(|op| ops::info(op).name == "cast") {
-            any = true;
-            self.inside.push(id);
-            let Some(call) = store.call(id) else { return false };
-            id = store.item(call.args, 0);
-        }
-        any && self.matches(store, inner, id)
-    }
+    order.retain(|id| !matches!(store.expr(*id), Expr::Op(_) | Expr::Constant(_) | Expr::Function(_)));
+    order
 }
 
 /// Finds the matches of a pattern that may be replaced together.
 pub struct Finder<'a> {
-    store: &'a Store,
     order: &'a [ExprId],
     /// Nodes inside a match.
     taken: IdMap<Expr, ()>,
@@ -293,8 +257,8 @@ pub struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     /// Makes a finder that has taken nothing.
-    pub fn new(store: &'a Store, sites: &'a Sites) -> Finder<'a> {
-        Finder { store, order: &sites.order, taken: IdMap::new(), users: None, dominators: None }
+    pub fn new(sites: &'a Sites) -> Finder<'a> {
+        Finder { order: &sites.order, taken: IdMap::new(), users: None, dominators: None }
     }
 
     /// True if a node is inside of a match.
@@ -303,8 +267,8 @@ impl<'a> Finder<'a> {
     }
 
     /// Takes a match of these nodes, if it may be replaced beside the others.
-    pub fn take(&mut self, root: ExprId, inside: &[ExprId], inputs: &[ExprId]) -> bool {
-        let may = self.may_take(root, inside, inputs);
+    pub fn take(&mut self, store: &Store, root: ExprId, inside: &[ExprId], inputs: &[ExprId]) -> bool {
+        let may = self.may_take(store, root, inside, inputs);
         if may {
             for id in inside {
                 self.taken.insert(*id, ());
@@ -313,27 +277,7 @@ impl<'a> Finder<'a> {
         may
     }
 
-    fn find(store: &Store, sites: &Sites, pattern: &Pat) -> Found {
-        if !may_occur(pattern, &sites.ops) {
-            return Vec::new();
-        }
-        let wanted: Vec<bool> = sites.ops.iter().map(|op| may_begin(pattern, *op)).collect();
-        let mut finder = Finder::new(store, sites);
-        let mut found = Vec::new();
-        for &(place, op) in sites.calls.iter().rev() {
-            let id = sites.order[place];
-            if !wanted[op] || finder.taken.contains(id) {
-                continue;
-            }
-            let mut trail = Trail::default();
-            if trail.matches(store, pattern, id) && finder.take(id, &trail.inside, &trail.inputs) {
-                found.push((id, trail.parts));
-            }
-        }
-        found
-    }
-
-    fn may_take(&mut self, root: ExprId, inside: &[ExprId], inputs: &[ExprId]) -> bool {
+    fn may_take(&mut self, store: &Store, root: ExprId, inside: &[ExprId], inputs: &[ExprId]) -> bool {
         for &id in inside {
             if inputs.contains(&id) {
                 continue;
@@ -344,8 +288,8 @@ impl<'a> Finder<'a> {
             if id == root {
                 continue;
             }
-            for user in self.users(id) {
-                if !inside.contains(&user) && !self.dominates(root, user) {
+            for user in self.users(store, id) {
+                if !inside.contains(&user) && !self.dominates(store, root, user) {
                     return false;
                 }
             }
@@ -353,11 +297,11 @@ impl<'a> Finder<'a> {
         true
     }
 
-    fn users(&mut self, id: ExprId) -> Vec<ExprId> {
+    fn users(&mut self, store: &Store, id: ExprId) -> Vec<ExprId> {
         let users = self.users.get_or_insert_with(|| {
             let mut users: IdMap<Expr, Vec<ExprId>> = IdMap::new();
             for &user in self.order {
-                for_each_child(self.store, user, |used| match users.get_mut(used) {
+                for_each_child(store, user, |used| match users.get_mut(used) {
                     Some(list) => list.push(user),
                     None => {
                         users.insert(used, vec![user]);
@@ -370,13 +314,13 @@ impl<'a> Finder<'a> {
     }
 
     /// True if everything computed from `id` flows into `root`.
-    fn dominates(&mut self, root: ExprId, id: ExprId) -> bool {
+    fn dominates(&mut self, store: &Store, root: ExprId, id: ExprId) -> bool {
         if self.dominators.is_none() {
             let mut forest = Forest::default();
             let mut place: IdMap<Expr, usize> = IdMap::new();
             for i in (0..self.order.len()).rev() {
                 let node = self.order[i];
-                let users = self.users(node);
+                let users = self.users(store, node);
                 let mut users = users.iter().filter_map(|user| place.get(*user).copied());
                 let mut parent = users.next();
                 for user in users {

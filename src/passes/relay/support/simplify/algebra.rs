@@ -1,53 +1,32 @@
 //! Arithmetic rules of SimplifyExpr.
 
-use super::super::pattern::{Match, Pat, Rule};
+use super::super::pattern::{Match, Rule};
 use super::super::tensor_type;
 use crate::ir::{DType, Expr, ExprId, Module, Store};
 use crate::ops::build::{arg, call, call_attrs, constant, elements, op_name, scalar};
 use crate::passes::relay::fold_constant::fold_expr;
 
-const X: Pat = Pat::Any("x");
-const Y: Pat = Pat::Any("y");
-const A: Pat = Pat::Const("a");
-const B: Pat = Pat::Const("b");
-const C: Pat = Pat::Const("c");
-
 /// `x + x` to `x * 2`.
-pub static ADD_SAME: Rule = Rule {
-    name: "x + x to x * 2",
-    pattern: Pat::Call(&["add"], &[X, Y]),
-    apply: |store, _, m| {
-        if m.get("x") != m.get("y") {
-            return None;
-        }
-        let two = scalar(store, dtype(store, m.pre)?, 2.0);
-        Some(call(store, "multiply", &[m.get("x"), two]))
-    },
-};
+pub static ADD_SAME: Rule = Rule::new("x + x to x * 2", "x + y", |store, _, m| {
+    if m.get("x") != m.get("y") {
+        return None;
+    }
+    let two = scalar(store, dtype(store, m.pre)?, 2.0);
+    Some(call(store, "multiply", &[m.get("x"), two]))
+});
 
 /// `y / sqrt(x)` to `y * rsqrt(x)`.
-pub static RSQRT: Rule = Rule {
-    name: "division by sqrt to multiplication by rsqrt",
-    pattern: Pat::Call(&["divide"], &[Y, Pat::Call(&["sqrt"], &[X])]),
-    apply: |store, _, m| {
-        let root = call(store, "rsqrt", &[m.get("x")]);
-        Some(call(store, "multiply", &[m.get("y"), root]))
-    },
-};
-
-const ZEROS: Pat = Pat::Or(&[Pat::Call(&["zeros"], &[]), Pat::Call(&["zeros_like"], &[Pat::Any("like")]), C]);
-const ONES: Pat = Pat::Or(&[Pat::Call(&["ones"], &[]), Pat::Call(&["ones_like"], &[Pat::Any("like")]), C]);
+pub static RSQRT: Rule = Rule::new("division by sqrt to multiplication by rsqrt", "y / sqrt(x)", |store, _, m| {
+    let root = call(store, "rsqrt", &[m.get("x")]);
+    Some(call(store, "multiply", &[m.get("y"), root]))
+});
 
 /// `x + 0`, `x - 0`, `x * 1` and `x / 1` to `x`.
-pub static IDENTITY: Rule = Rule {
-    name: "operation that changes nothing",
-    pattern: Pat::Or(&[
-        Pat::Call(&["add"], &[X, ZEROS]),
-        Pat::Call(&["multiply"], &[X, ONES]),
-        Pat::Call(&["subtract"], &[X, ZEROS]),
-        Pat::Call(&["divide"], &[X, ONES]),
-    ]),
-    apply: |store, _, m| {
+pub static IDENTITY: Rule = Rule::new(
+    "operation that changes nothing",
+    "x + (zeros() | zeros_like(like) | (c := is_constant())) | x * (ones() | ones_like(like) | c) \
+     | x - (zeros() | zeros_like(like) | c) | x / (ones() | ones_like(like) | c)",
+    |store, _, m| {
         if m.has("c") {
             let neutral = if matches!(op_name(store, m.pre), "add" | "subtract") { 0.0 } else { 1.0 };
             let tensor = constant(store, m.get("c"))?;
@@ -61,19 +40,15 @@ pub static IDENTITY: Rule = Rule {
         let ty = store.checked_type(arg(store, m.pre, side));
         (ty.is_some() && ty == store.checked_type(m.pre)).then(|| m.get("x"))
     },
-};
-
-const FULL: Pat = Pat::Or(&[
-    Pat::Named("full", &Pat::Or(&[Pat::Call(&["full"], &[C]), Pat::Call(&["full_like"], &[Pat::Any("like"), C])])),
-    Pat::Named("ones", &Pat::Or(&[Pat::Call(&["ones"], &[]), Pat::Call(&["ones_like"], &[Pat::Any("like")])])),
-    Pat::Named("zeros", &Pat::Or(&[Pat::Call(&["zeros"], &[]), Pat::Call(&["zeros_like"], &[Pat::Any("like")])])),
-]);
+);
 
 /// Replaces a tensor of equal elements that is broadcast anyway by a scalar.
-pub static FULL_ELEMENTWISE: Rule = Rule {
-    name: "tensor of equal elements to a scalar",
-    pattern: Pat::Or(&[Pat::Broadcast(&[FULL, X]), Pat::Broadcast(&[X, FULL])]),
-    apply: |store, _, m| {
+pub static FULL_ELEMENTWISE: Rule = Rule::new(
+    "tensor of equal elements to a scalar",
+    "(wildcard().has_attr({\"TOpPattern\": 1}))(((full := full((c := is_constant())) | full_like(like, c)) \
+     | (ones := ones() | ones_like(like)) | (zeros := zeros() | zeros_like(like))), x) \
+     | (wildcard().has_attr({\"TOpPattern\": 1}))(x, full | ones | zeros)",
+    |store, _, m| {
         let x = m.get("x");
         let is_left = arg(store, m.post, 1) == x;
         let ty = store.checked_type(arg(store, m.pre, usize::from(is_left)));
@@ -95,13 +70,11 @@ pub static FULL_ELEMENTWISE: Rule = Rule {
         let args = if is_left { [value, x] } else { [x, value] };
         Some(call_attrs(store, name, &args, attrs))
     },
-};
+);
 
 /// `(x + c1) * c2` to `x * c2 + c1 * c2`.
-pub static SWITCH_ADD_MULTIPLY: Rule = Rule {
-    name: "(x + c1) * c2 to x * c2 + c1 * c2",
-    pattern: Pat::Call(&["multiply"], &[Pat::Call(&["add"], &[X, A]), B]),
-    apply: |store, module, m| {
+pub static SWITCH_ADD_MULTIPLY: Rule =
+    Rule::new("(x + c1) * c2 to x * c2 + c1 * c2", "(x + (a := is_constant())) * (b := is_constant())", |store, module, m| {
         let (x, a, b) = (m.get("x"), m.get("a"), m.get("b"));
         if constant(store, x).is_some() {
             return None;
@@ -109,17 +82,13 @@ pub static SWITCH_ADD_MULTIPLY: Rule = Rule {
         let shift = fold_call(store, module, "multiply", &[a, b]);
         let scaled = call(store, "multiply", &[x, b]);
         Some(call(store, "add", &[scaled, shift]))
-    },
-};
+    });
 
 /// `(x * c1) * c2` to `x * (c1 * c2)`, and the same for sums.
-pub static ADJACENT: Rule = Rule {
-    name: "two constants combined into one",
-    pattern: Pat::Or(&[
-        Pat::Call(&["multiply"], &[Pat::Call(&["multiply"], &[X, A]), B]),
-        Pat::Call(&["add"], &[Pat::Call(&["add"], &[X, A]), B]),
-    ]),
-    apply: |store, module, m| {
+pub static ADJACENT: Rule = Rule::new(
+    "two constants combined into one",
+    "(x * (a := is_constant())) * (b := is_constant()) | (x + a) + b",
+    |store, module, m| {
         let (x, a, b) = (m.get("x"), m.get("a"), m.get("b"));
         if constant(store, x).is_some() {
             return None;
@@ -128,19 +97,17 @@ pub static ADJACENT: Rule = Rule {
         let both = fold_call(store, module, name, &[a, b]);
         Some(call(store, name, &[x, both]))
     },
-};
-
-const DEQUANTIZED: Pat = Pat::Call(&["qnn.dequantize"], &[X, Pat::Any("scale"), Pat::Any("zero_point")]);
+);
 
 /// `argmax(dequantize(x))` to `argmax(x)`.
 pub static DQ_ARGMAX: Rule =
-    Rule { name: "argmax of dequantized data", pattern: Pat::Call(&["argmax"], &[DEQUANTIZED]), apply: of_quantized };
+    Rule::new("argmax of dequantized data", "argmax(qnn.dequantize(x, scale, zero_point))", of_quantized);
 /// `argmin(dequantize(x))` to `argmin(x)`.
 pub static DQ_ARGMIN: Rule =
-    Rule { name: "argmin of dequantized data", pattern: Pat::Call(&["argmin"], &[DEQUANTIZED]), apply: of_quantized };
+    Rule::new("argmin of dequantized data", "argmin(qnn.dequantize(x, scale, zero_point))", of_quantized);
 /// `argsort(dequantize(x))` to `argsort(x)`.
 pub static DQ_ARGSORT: Rule =
-    Rule { name: "argsort of dequantized data", pattern: Pat::Call(&["argsort"], &[DEQUANTIZED]), apply: of_quantized };
+    Rule::new("argsort of dequantized data", "argsort(qnn.dequantize(x, scale, zero_point))", of_quantized);
 
 fn of_quantized(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
     let attrs = store.call(m.pre)?.attrs;
@@ -148,29 +115,15 @@ fn of_quantized(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
     Some(call_attrs(store, name, &[m.get("x")], attrs))
 }
 
-const XX: Pat = Pat::Call(&["multiply"], &[X, X]);
-const YY: Pat = Pat::Call(&["multiply"], &[Y, Y]);
-const X_SQUARE: Pat =
-    Pat::Or(&[Pat::Call(&["multiply"], &[A, XX]), Pat::Call(&["multiply"], &[X, Pat::Call(&["multiply"], &[A, X])]), XX]);
-const X_Y: Pat = Pat::Or(&[
-    Pat::Call(&["multiply"], &[B, Pat::Call(&["multiply"], &[X, Y])]),
-    Pat::Call(&["multiply"], &[X, Pat::Call(&["multiply"], &[B, Y])]),
-    Pat::Call(&["multiply"], &[Y, Pat::Call(&["multiply"], &[B, X])]),
-    Pat::Call(&["multiply"], &[X, Y]),
-]);
-const Y_SQUARE: Pat =
-    Pat::Or(&[Pat::Call(&["multiply"], &[C, YY]), Pat::Call(&["multiply"], &[Y, Pat::Call(&["multiply"], &[C, Y])]), YY]);
-
 /// `a x x + b x y + c y y` to a product of two sums.
-pub static BINOMIAL: Rule = Rule {
-    name: "sum of squares to a product",
-    pattern: Pat::Or(&[
-        Pat::Call(&["add"], &[Pat::Call(&["add"], &[X_Y, X_SQUARE]), Y_SQUARE]),
-        Pat::Call(&["add"], &[Pat::Call(&["add"], &[X_Y, Y_SQUARE]), X_SQUARE]),
-        Pat::Call(&["add"], &[Pat::Call(&["add"], &[X_SQUARE, Y_SQUARE]), X_Y]),
-    ]),
-    apply: binomial,
-};
+pub static BINOMIAL: Rule = Rule::new(
+    "sum of squares to a product",
+    "(xy := (b := is_constant()) * (x * y) | x * (b * y) | y * (b * x) | x * y) \
+     + (xx := (a := is_constant()) * (x * x) | x * (a * x) | x * x) \
+     + (yy := (c := is_constant()) * (y * y) | y * (c * y) | y * y) \
+     | xy + yy + xx | xx + yy + xy",
+    binomial,
+);
 
 fn binomial(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
     let dtype = dtype(store, m.pre)?;

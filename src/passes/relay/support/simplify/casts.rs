@@ -1,31 +1,22 @@
 //! Rules that remove casts and clips without an effect.
 
-use super::super::pattern::{Match, Pat, Rule};
+use super::super::pattern::{Match, Rule};
 use super::super::{tensor_type, value_range};
 use crate::ir::{AttrValue, DType, DTypeCode, Expr, ExprId, Module, Store, Type};
 use crate::ops;
 use crate::ops::build::{arg, op_name};
 
-const DATA: Pat = Pat::Any("data");
-const CAST_OF_DATA: Pat = Pat::Or(&[Pat::Call(&["cast_like"], &[DATA, Pat::Any("like")]), Pat::Call(&["cast"], &[DATA])]);
-const CAST_1: Pat = Pat::Named("cast1", &CAST_OF_DATA);
-const CLIP: Pat = Pat::Call(&["clip"], &[Pat::Any("x")]);
-
 /// Removes a cast to the type that the data have.
-pub static SAME_CAST: Rule = Rule {
-    name: "cast to the same type",
-    pattern: CAST_OF_DATA,
-    apply: |store, _, m| {
-        let data = dtype(store, arg(store, m.pre, 0))?;
-        (dtype(store, m.pre)? == data).then(|| m.get("data"))
-    },
-};
+pub static SAME_CAST: Rule = Rule::new("cast to the same type", "cast_like(data, like) | cast(data)", |store, _, m| {
+    let data = dtype(store, arg(store, m.pre, 0))?;
+    (dtype(store, m.pre)? == data).then(|| m.get("data"))
+});
 
 /// Merges a cast with an inner one that lost nothing.
-pub static CONSECUTIVE_CAST: Rule = Rule {
-    name: "cast of a widening cast",
-    pattern: Pat::Or(&[Pat::Call(&["cast_like"], &[CAST_1, Pat::Any("like2")]), Pat::Call(&["cast"], &[CAST_1])]),
-    apply: |store, _, m| {
+pub static CONSECUTIVE_CAST: Rule = Rule::new(
+    "cast of a widening cast",
+    "cast_like((cast1 := cast_like(data, like) | cast(data)), like2) | cast(cast1)",
+    |store, _, m| {
         let data = dtype(store, m.pre_of("data"))?;
         let middle = dtype(store, m.pre_of("cast1"))?;
         if !widens(data, middle) {
@@ -35,29 +26,22 @@ pub static CONSECUTIVE_CAST: Rule = Rule {
         let shape = tensor_type(store, m.pre_of("data"))?.0;
         Some(cast(store, m.get("data"), target, &shape))
     },
-};
+);
 
 /// Removes casts behind a clip whose bounds fit into their types.
-pub static CLIP_AND_CASTS: Rule = Rule {
-    name: "cast of values that were clipped to its range",
-    pattern: Pat::Casts(&Pat::Named("clip", &CLIP)),
-    apply: clip_and_casts,
-};
+pub static CLIP_AND_CASTS: Rule =
+    Rule::new("cast of values that were clipped to its range", "(clip := clip(x)).through(\"cast\")", clip_and_casts);
 
 /// Removes a clip to bounds that the type has anyway.
-pub static CLIP_RULE: Rule = Rule {
-    name: "clip to the range of the type",
-    pattern: CLIP,
-    apply: |store, _, m| {
-        // TVM keeps these pairs together for another of its passes.
-        if matches!(op_name(store, arg(store, m.post, 0)), "qnn.requantize" | "qnn.add") {
-            return None;
-        }
-        let (low, high) = clip_bounds(store, m.post)?;
-        let (least, most) = value_range(dtype(store, m.pre)?)?;
-        (high >= most && low <= least).then(|| m.get("x"))
-    },
-};
+pub static CLIP_RULE: Rule = Rule::new("clip to the range of the type", "clip(x)", |store, _, m| {
+    // TVM keeps these pairs together for another of its passes.
+    if matches!(op_name(store, arg(store, m.post, 0)), "qnn.requantize" | "qnn.add") {
+        return None;
+    }
+    let (low, high) = clip_bounds(store, m.post)?;
+    let (least, most) = value_range(dtype(store, m.pre)?)?;
+    (high >= most && low <= least).then(|| m.get("x"))
+});
 
 fn dtype(store: &Store, id: ExprId) -> Option<DType> {
     tensor_type(store, id).map(|t| t.1)

@@ -1,43 +1,39 @@
 //! Rules that merge consecutive reshapes and transpositions.
 
-use super::super::pattern::{Match, Pat, Rule};
+use super::super::pattern::{Match, Rule};
 use super::super::tensor_type;
 use super::dims_attr;
 use crate::ir::{AttrValue, ExprId, Module, Store};
 use crate::ops::build::{arg, call_with, ints, op_name};
 use crate::ops::layout::Layout;
 
-const X: Pat = Pat::Any("x");
-const RESHAPES: &[&str] = &["reshape", "contrib_reverse_reshape"];
-const TRANSPOSES: &[&str] = &["transpose", "layout_transform"];
-
 /// Merges a reshape with an inner one, if the result has a known shape.
-pub static RESHAPE: Rule = Rule {
-    name: "reshape of a reshape",
-    pattern: Pat::Call(RESHAPES, &[Pat::Call(RESHAPES, &[X])]),
-    apply: |store, _, m| {
+pub static RESHAPE: Rule = Rule::new(
+    "reshape of a reshape",
+    "(is_op(\"reshape\") | is_op(\"contrib_reverse_reshape\"))((is_op(\"reshape\") | is_op(\"contrib_reverse_reshape\"))(x))",
+    |store, _, m| {
         let shape = dims_attr(&tensor_type(store, m.pre)?.0)?;
         Some(call_with(store, "reshape", &[m.get("x")], &[("newshape", shape)]))
     },
-};
+);
 
 /// Merges a transposition with an inner one.
-pub static TRANSPOSE: Rule =
-    Rule { name: "transpose of a transpose", pattern: Pat::Call(TRANSPOSES, &[Pat::Call(TRANSPOSES, &[X])]), apply: transpose };
+pub static TRANSPOSE: Rule = Rule::new(
+    "transpose of a transpose",
+    "(is_op(\"transpose\") | is_op(\"layout_transform\"))((is_op(\"transpose\") | is_op(\"layout_transform\"))(x))",
+    transpose,
+);
 
 /// Removes a transposition that leaves every axis where it is.
-pub static NO_OP_TRANSPOSE: Rule = Rule {
-    name: "transpose that moves nothing",
-    pattern: Pat::Call(TRANSPOSES, &[X]),
-    apply: |store, _, m| {
+pub static NO_OP_TRANSPOSE: Rule =
+    Rule::new("transpose that moves nothing", "(is_op(\"transpose\") | is_op(\"layout_transform\"))(x)", |store, _, m| {
         if layouts(store, m.post).is_some_and(|(from, to)| from != to) {
             return None;
         }
         let rank = tensor_type(store, m.pre)?.0.len();
         let axes = axis_order(store, m.post, rank)?;
         axes.iter().enumerate().all(|(i, axis)| i == *axis).then(|| m.get("x"))
-    },
-};
+    });
 
 /// Returns the layouts of a `layout_transform`, as written.
 fn layouts(store: &Store, call: ExprId) -> Option<(String, String)> {

@@ -1,49 +1,43 @@
 //! The notation of patterns: Python expressions, as pattern tables of TVM have them.
 //!
 //! `is_op("nn.relu")(is_op("add")(wildcard(), is_constant()))`, `|`, `+ - * /`, `.optional(lambda x: ...)`, `.has_attr({...})`,
-//! `.has_dtype("float32")`. A bare name is a wildcard, and the same one wherever it stands.
+//! `.has_dtype("float32")`. A bare name is a wildcard, and the same one wherever it stands; `(c := is_constant())` names
+//! another pattern. `nn.relu(x)` is short for `is_op("nn.relu")(x)`, and `p.through("cast")` one cast or more of what `p`
+//! matches: both are not TVM's.
 
-use crate::ir::{DType, OpId};
-use crate::ops;
+use crate::ir::{AttrValue, DType, Double, Id, Name, OpId};
+use crate::ops::{self, OpPattern};
 use crate::parse::suggest;
 use crate::pass::call::{CallArg, parse_calls};
 use crate::pass::spec::Literal;
+use crate::pattern::{Pat, Pattern, Patterns};
 
-/// The place of a pattern in [`Patterns`].
-pub(super) type Pat = usize;
-
-/// The form of a pattern.
-pub(super) enum Form {
-    Any,
-    Constant,
-    Var(Option<String>),
-    Call(OpId, Vec<Pat>),
-    Tuple(Vec<Pat>),
-    Item(Pat, Option<i64>),
-    Or(Pat, Pat),
-    Attrs(Pat, Vec<(Literal, Literal)>),
-    DType(Pat, DType),
+/// A pattern that was read.
+pub struct Notation<'t> {
+    /// The parts, each behind its own parts.
+    pub patterns: Patterns,
+    /// The whole.
+    pub whole: Pat,
+    /// The parts that have names.
+    pub names: Vec<(&'t str, Pat)>,
 }
-
-/// Patterns, each behind its parts: the last is the whole.
-#[derive(Default)]
-pub(super) struct Patterns(pub Vec<Form>);
 
 /// Brackets deeper than this are refused.
 const MAX_DEPTH: usize = 64;
 
-/// Reads a pattern. `Err` says what was not understood.
-pub(super) fn parse(text: &str) -> Result<(Patterns, Pat), String> {
-    let mut reader = Reader { rest: text, names: Vec::new(), patterns: Patterns::default(), depth: 0 };
+/// Reads a pattern of Relay. `name` interns the texts of attributes. `Err` says what was not understood.
+pub fn parse<'t>(text: &'t str, name: &mut dyn FnMut(&str) -> Id<Name>) -> Result<Notation<'t>, String> {
+    let mut reader = Reader { rest: text, intern: name, names: Vec::new(), patterns: Patterns::default(), depth: 0 };
     let whole = reader.either()?;
     match reader.peek() {
-        "" => Ok((reader.patterns, whole)),
+        "" => Ok(Notation { patterns: reader.patterns, whole, names: reader.names }),
         rest => Err(format!("cannot read `{rest}`")),
     }
 }
 
-struct Reader<'t> {
+struct Reader<'t, 'n> {
     rest: &'t str,
+    intern: &'n mut dyn FnMut(&str) -> Id<Name>,
     /// What names stand for.
     names: Vec<(&'t str, Pat)>,
     patterns: Patterns,
@@ -51,9 +45,9 @@ struct Reader<'t> {
 }
 
 const MAKERS: [&str; 6] = ["is_op", "wildcard", "is_constant", "is_var", "is_tuple", "is_tuple_get_item"];
-const METHODS: [&str; 3] = ["optional", "has_attr", "has_dtype"];
+const METHODS: [&str; 4] = ["optional", "has_attr", "has_dtype", "through"];
 
-impl<'t> Reader<'t> {
+impl<'t> Reader<'t, '_> {
     fn peek(&mut self) -> &'t str {
         self.rest = self.rest.trim_start();
         self.rest
@@ -76,9 +70,66 @@ impl<'t> Reader<'t> {
         &rest[..end]
     }
 
-    fn add(&mut self, form: Form) -> Pat {
-        self.patterns.0.push(form);
-        self.patterns.0.len() - 1
+    fn add(&mut self, form: Pattern) -> Pat {
+        self.patterns.add(form)
+    }
+
+    fn call(&mut self, op: OpId, args: Vec<Pat>) -> Pat {
+        let callee = self.add(Pattern::Op(op));
+        self.add(Pattern::Call { callee, args, more: false })
+    }
+
+    /// Reads the operator of that name.
+    fn op(&self, name: &str) -> Result<OpId, String> {
+        let names = || ops::all().iter().filter(|info| info.relay_rule().is_some()).map(|info| info.name);
+        let near = || suggest::nearest(name, names()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        ops::lookup(name).ok_or_else(|| format!("there is no operator `{name}`{}", near()))
+    }
+
+    /// Reads the dotted name of an operator before a bracket, if one stands here.
+    fn op_in_short(&mut self) -> Option<OpId> {
+        let rest = self.peek();
+        let (name, _) = rest.split_once('(')?;
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+        let op = ops::lookup(name).filter(|_| is_name)?;
+        self.rest = &rest[name.len() + 1..];
+        Some(op)
+    }
+
+    /// Converts a literal to the value of an attribute.
+    fn value(&mut self, literal: &Literal) -> Result<AttrValue, String> {
+        Ok(match literal {
+            Literal::None => AttrValue::Null,
+            Literal::Bool(value) => AttrValue::Bool(*value),
+            Literal::Int(value) => AttrValue::int(*value),
+            Literal::Float(value) => AttrValue::Float(Double(*value)),
+            Literal::Str(text) => AttrValue::Str((self.intern)(text)),
+            Literal::List(items) => {
+                let items: Result<Vec<_>, _> = items.iter().map(|item| self.value(item)).collect();
+                AttrValue::Array(items?.into())
+            }
+            other => return Err(format!("an attribute has no such value: {other}")),
+        })
+    }
+
+    /// Reads the attributes of `has_attr`. That of operators themselves says how they are fused.
+    fn has_attr(&mut self, pattern: Pat) -> Result<Pat, String> {
+        const KINDS: [OpPattern; 5] =
+            [OpPattern::ElemWise, OpPattern::Broadcast, OpPattern::Injective, OpPattern::CommReduce, OpPattern::OutEWiseFusable];
+        let Literal::Dict(entries) = self.literal()? else { return Err("has_attr takes a dictionary".to_owned()) };
+        if let [(Literal::Str(name), Literal::Int(kind))] = entries.as_slice()
+            && name == "TOpPattern"
+        {
+            let kind = KINDS.into_iter().find(|known| *known as i64 == *kind).unwrap_or(OpPattern::Opaque);
+            let kind = self.add(Pattern::OpKind(kind));
+            return Ok(self.add(Pattern::And(pattern, kind)));
+        }
+        let mut wanted = Vec::with_capacity(entries.len());
+        for (name, value) in &entries {
+            let Literal::Str(name) = name else { return Err("has_attr takes names with values".to_owned()) };
+            wanted.push((name.clone(), self.value(value)?));
+        }
+        Ok(self.add(Pattern::Attrs(pattern, wanted)))
     }
 
     /// Reads the literal up to the bracket that closes what was opened before.
@@ -121,7 +172,7 @@ impl<'t> Reader<'t> {
         let mut left = self.binary(0)?;
         while self.take('|') {
             let right = self.binary(0)?;
-            left = self.add(Form::Or(left, right));
+            left = self.patterns.either(left, right);
         }
         self.depth -= 1;
         Ok(left)
@@ -133,7 +184,7 @@ impl<'t> Reader<'t> {
         let mut left = if level == 0 { self.binary(1)? } else { self.postfix()? };
         while let Some((_, name)) = OPERATORS[level].into_iter().find(|(token, _)| self.take(*token)) {
             let right = if level == 0 { self.binary(1)? } else { self.postfix()? };
-            left = self.add(Form::Call(ops::op(name), vec![left, right]));
+            left = self.call(ops::op(name), vec![left, right]);
         }
         Ok(left)
     }
@@ -153,25 +204,34 @@ impl<'t> Reader<'t> {
 
     fn postfix(&mut self) -> Result<Pat, String> {
         let mut pattern = self.atom()?;
-        while self.take('.') {
+        loop {
+            if self.take('(') {
+                let args = self.list(')')?;
+                pattern = self.patterns.call(pattern, &args);
+                continue;
+            }
+            if !self.take('.') {
+                return Ok(pattern);
+            }
             let method = self.word();
             self.want('(')?;
             pattern = match method {
                 "optional" => self.optional(pattern)?,
-                "has_attr" => match self.literal()? {
-                    Literal::Dict(entries) => self.add(Form::Attrs(pattern, entries)),
-                    _ => return Err("has_attr takes a dictionary".to_owned()),
-                },
+                "has_attr" => self.has_attr(pattern)?,
+                "through" => {
+                    let name = self.text()?;
+                    let op = self.op(&name)?;
+                    self.add(Pattern::Chain { op, end: pattern })
+                }
                 "has_dtype" => {
                     let name = self.text()?;
                     let dtype = DType::parse(&name).ok_or_else(|| format!("`{name}` is no type of elements"))?;
-                    self.add(Form::DType(pattern, dtype))
+                    self.add(Pattern::DType(pattern, dtype))
                 }
                 _ => return Err(unknown(method, &METHODS)),
             };
             self.want(')')?;
         }
-        Ok(pattern)
     }
 
     fn optional(&mut self, pattern: Pat) -> Result<Pat, String> {
@@ -183,14 +243,25 @@ impl<'t> Reader<'t> {
         self.names.push((name, pattern));
         let longer = self.either()?;
         self.names.retain(|(_, known)| *known != pattern);
-        Ok(self.add(Form::Or(longer, pattern)))
+        Ok(self.patterns.either(longer, pattern))
     }
 
     fn atom(&mut self) -> Result<Pat, String> {
         if self.take('(') {
+            let before = self.rest;
+            let name = self.word();
+            let is_named = !name.is_empty() && self.peek().starts_with(":=");
+            self.rest = if is_named { &self.rest[2..] } else { before };
             let inner = self.either()?;
+            if is_named {
+                self.names.push((name, inner));
+            }
             self.want(')')?;
             return Ok(inner);
+        }
+        if let Some(op) = self.op_in_short() {
+            let args = self.list(')')?;
+            return Ok(self.call(op, args));
         }
         let name = self.word();
         if name.is_empty() {
@@ -200,33 +271,28 @@ impl<'t> Reader<'t> {
             if let Some((_, known)) = self.names.iter().rev().find(|(other, _)| *other == name) {
                 return Ok(*known);
             }
-            let any = self.add(Form::Any);
+            let any = self.patterns.wildcard();
             self.names.push((name, any));
             return Ok(any);
         }
         let form = match name {
             "is_op" => {
-                let op = self.text()?;
-                self.want(')')?;
-                let names = || ops::all().iter().filter(|info| info.relay_rule().is_some()).map(|info| info.name);
-                let near = || suggest::nearest(&op, names()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                let id = ops::lookup(&op).ok_or_else(|| format!("there is no operator `{op}`{}", near()))?;
-                self.want('(')?;
-                let args = self.list(')')?;
-                return Ok(self.add(Form::Call(id, args)));
+                let name = self.text()?;
+                Pattern::Op(self.op(&name)?)
             }
-            "wildcard" => Form::Any,
-            "is_constant" => Form::Constant,
-            "is_var" if self.peek().starts_with(')') => Form::Var(None),
-            "is_var" => Form::Var(Some(self.text()?)),
+            "wildcard" => Pattern::Wildcard,
+            "is_constant" => Pattern::Constant,
+            "is_var" if self.peek().starts_with(')') => Pattern::Var(None),
+            "is_var" => Pattern::Var(Some(self.text()?)),
             "is_tuple" => {
                 self.want('[')?;
-                Form::Tuple(self.list(']')?)
+                Pattern::Tuple(self.list(']')?)
             }
             "is_tuple_get_item" => {
                 let tuple = self.either()?;
                 let index = if self.take(',') { self.literal()? } else { Literal::None };
-                Form::Item(tuple, if let Literal::Int(index) = index { Some(index) } else { None })
+                let index = if let Literal::Int(index) = index { u32::try_from(index).ok() } else { None };
+                Pattern::TupleGetItem { tuple, index }
             }
             _ => return Err(unknown(name, &MAKERS)),
         };
