@@ -43,7 +43,7 @@ pub fn python() -> String {
     let mut out = String::from(
         "\"\"\"Numbers that stand for words, as the engine knows them. Written by `cargo xtask codegen` from `src/boundary`; not to be edited.\"\"\"\n",
     );
-    for (_, words) in codes() {
+    for words in codes().into_iter().map(|(_, words)| words).chain(super::rows::codes()) {
         let said: Vec<&str> = words.doc.iter().map(|line| line.trim()).collect();
         let _ = write!(out, "\n\nclass {}:\n    \"\"\"{}\"\"\"\n\n", words.name, said.join(" "));
         for (number, (word, said)) in words.words.iter().enumerate() {

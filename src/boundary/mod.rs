@@ -20,6 +20,7 @@ pub mod codes;
 pub mod documents;
 pub mod messages;
 pub mod requests;
+pub mod rows;
 pub mod scripts;
 pub mod tensor;
 #[cfg(not(target_arch = "wasm32"))]

@@ -98,6 +98,8 @@ crate::words! {
         Str = "str",
         /// A type that goes by as a whole.
         Whole = "whole",
+        /// In rows, a tensor that is spread over devices: its type, mesh, placement.
+        Distributed = "distributed",
     }
 }
 

@@ -135,6 +135,8 @@ export const TYPE = {
   str: 14,
   /** A type that goes by as a whole. */
   whole: 15,
+  /** In rows, a tensor that is spread over devices: its type, mesh, placement. */
+  distributed: 16,
 } as const;
 
 /** The kind of a pattern of a match, before its parts. */

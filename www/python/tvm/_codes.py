@@ -47,6 +47,7 @@ class TypeKind:
     PACKED_FUNC = 13  # A function of the runtime.
     STR = 14  # A string.
     WHOLE = 15  # A type that goes by as a whole.
+    DISTRIBUTED = 16  # In rows, a tensor that is spread over devices: its type, mesh, placement.
 
 
 class ClauseKind:
@@ -162,6 +163,104 @@ class Space:
     ADT = 10  # Definitions of types.
     TYPEVAR = 11  # Type variables.
     NAME = 12  # Names, which are no rows: they stand in them.
+
+
+class ScalarKind:
+    """The kind of a scalar expression, before its element type and its parts."""
+
+    INT = 0  # An integer: two words.
+    FLOAT = 1  # A float: the bits of a double, in two words.
+    STRING = 2  # A string: its name.
+    ANY = 3  # An extent that is not known.
+    VAR = 4  # A variable.
+    BINARY = 5  # An operation on two: its number, operands.
+    NOT = 6  # A negation.
+    CAST = 7  # A cast.
+    SELECT = 8  # A choice: condition, two values.
+    CALL = 9  # A call: the name of what is called, arguments.
+    LOAD = 10  # An element of a buffer: the buffer, indices.
+    DATA = 11  # The memory of a buffer.
+    BUFFER = 12  # A buffer itself.
+    RAMP = 13  # Numbers at one distance: the first, the distance, how many.
+    BROADCAST = 14  # One number repeated: the number, how many.
+    SHUFFLE = 15  # Elements of vectors: the number of vectors, vectors, indices.
+    LET = 16  # A variable with a value: variable, value, body.
+    REDUCER = 17  # A commutative reduction: its width, left and right variables, results, identities.
+    ATTRS = 18  # Attributes.
+
+
+class StmtKind:
+    """The kind of a statement, before its parts."""
+
+    SEQ = 0  # Statements, one after the other.
+    FOR = 1  # A loop: variable, begin, extent, step, kind, index of threads, annotations, body.
+    BLOCK = 2  # A block.
+    STORE = 3  # A store: buffer, value, indices.
+    IF = 4  # A branch: condition, two bodies.
+    WHILE = 5  # A loop with a condition: condition, body.
+    BIND = 6  # A variable with a value.
+    ATTR = 7  # An attribute of a body: kind of node, two words for the node, key, value, body.
+    ALLOC = 8  # Memory for a buffer: buffer, annotations.
+    DECLARE = 9  # A buffer without memory of its own.
+    ASSERT = 10  # An assertion: condition, kind of error, parts of its message.
+    EVALUATE = 11  # A value that is computed and dropped.
+    RETURN = 12  # The result of the function.
+    BREAK = 13  # The end of a loop.
+    CONTINUE = 14  # The next round of a loop.
+
+
+class LoopKind:
+    """The kind of a loop."""
+
+    SERIAL = 0  # One round after the other.
+    PARALLEL = 1  # By several processors.
+    VECTORIZED = 2  # As one vector.
+    UNROLLED = 3  # Written out.
+    THREAD = 4  # By threads.
+
+
+class AttrNodeKind:
+    """The subject of an attribute of a body."""
+
+    PRIM = 0  # A scalar expression.
+    NOTHING = 1  # None.
+    THREAD = 2  # An index of threads: variable, name of the index.
+
+
+class AxisKind:
+    """The kind of a block's variable."""
+
+    SPATIAL = 0  # Independent of the others.
+    REDUCE = 1  # A reduction.
+    SCAN = 2  # In order.
+    OPAQUE = 3  # Anything.
+
+
+class ExtentsKind:
+    """What is known of a shape, before its parts."""
+
+    UNKNOWN = 0  # Nothing.
+    RANK = 1  # The number of axes.
+    VAR = 2  # The variable that holds it.
+    KNOWN = 3  # All extents.
+
+
+class ValueKind:
+    """The kind of an attribute's value, before its parts."""
+
+    NULL = 0  # None.
+    BOOL = 1  # A truth value.
+    INT = 2  # An integer: its bits, two words.
+    FLOAT = 3  # A float: the bits of a double, in two words.
+    STRING = 4  # A string: its name.
+    DTYPE = 5  # An element type.
+    ARRAY = 6  # Values: their number, the values.
+    MAP = 7  # Values by name: their number, names and values.
+    DIM = 8  # An extent.
+    GLOBAL = 9  # A function of the module: its name.
+    EXPR = 10  # An expression.
+    TYPE = 11  # A type.
+    OBJECT = 12  # An object.
 
 
 TARGET_KINDS = {

@@ -1,5 +1,6 @@
 """Values of attributes, containers and element types."""
 
+from ._codes import ValueKind
 from ._node import (
     ATTRS,
     EXPR,
@@ -339,33 +340,33 @@ def read_value(words, at):
     tag = words[at]
     at += 1
     match tag:
-        case 0:
+        case ValueKind.NULL:
             return None, at
-        case 1:
+        case ValueKind.BOOL:
             return words[at] != 0, at + 1
-        case 2:
+        case ValueKind.INT:
             return long_of(words[at + 1], words[at + 2]), at + 3
-        case 3:
+        case ValueKind.FLOAT:
             return double_of(words[at], words[at + 1]), at + 2
-        case 4:
+        case ValueKind.STRING:
             return name_of(words[at]), at + 1
-        case 5:
+        case ValueKind.DTYPE:
             return DataType("void" if words[at] == NONE else name_of(words[at])), at + 1
-        case 6:
+        case ValueKind.ARRAY:
             items, at = _read_values(words, at + 1, words[at])
             return Array(items), at
-        case 7:
+        case ValueKind.MAP:
             fields, at = read_fields(words, at)
             return Map(fields), at
-        case 8:
+        case ValueKind.DIM:
             return get(PRIM, words[at]), at + 1
-        case 9:
+        case ValueKind.GLOBAL:
             from .ir.expr import GlobalVar
 
             return GlobalVar(name_of(words[at])), at + 1
-        case 10:
+        case ValueKind.EXPR:
             return get(EXPR, words[at]), at + 1
-        case 11:
+        case ValueKind.TYPE:
             return get(TYPE, words[at]), at + 1
         case _:
             return get(OBJECT, words[at]), at + 1
@@ -377,48 +378,48 @@ def write_value(w, value):
     from .ir.type import Type
 
     if value is None:
-        w.number(0)
+        w.number(ValueKind.NULL)
     elif isinstance(value, bool):
-        w.number(1)
+        w.number(ValueKind.BOOL)
         w.number(value)
     elif isinstance(value, int):
-        w.number(2)
+        w.number(ValueKind.INT)
         w.number(w.int_bits)
         w.long(value)
     elif isinstance(value, float):
-        w.number(3)
+        w.number(ValueKind.FLOAT)
         w.double(value)
     elif isinstance(value, DataType):
-        w.number(5)
+        w.number(ValueKind.DTYPE)
         w.maybe_text(None if value in ("", "void") else value)
     elif isinstance(value, str):
-        w.number(4)
+        w.number(ValueKind.STRING)
         w.text(value)
     elif isinstance(value, (list, tuple)):
-        w.number(6)
+        w.number(ValueKind.ARRAY)
         w.number(len(value))
         for item in value:
             write_value(w, item)
     elif isinstance(value, (dict, Attrs)):
-        w.number(7)
+        w.number(ValueKind.MAP)
         w.fields([(str(key), item) for key, item in value.items()])
     elif isinstance(value, _expr.GlobalVar):
-        w.number(9)
+        w.number(ValueKind.GLOBAL)
         w.text(value.name_hint)
     elif isinstance(value, Type):
-        w.number(11)
+        w.number(ValueKind.TYPE)
         w.refer(TYPE, value)
     elif isinstance(value, _expr.StringImm):
-        w.number(4)
+        w.number(ValueKind.STRING)
         w.text(value.value)
     elif isinstance(value, _expr.Expr):
         if hasattr(value, "_row_p") and _expr.is_prim_expr(value):
             _write_scalar(w, value)
         else:
-            w.number(10)
+            w.number(ValueKind.EXPR)
             w.refer(EXPR, value)
     elif hasattr(value, "_row_o") or value.__dict__.get("_o") is not None:
-        w.number(12)
+        w.number(ValueKind.OBJECT)
         w.refer(OBJECT, value)
     elif getattr(value, "shape", None):
         from .relax.expr import const
@@ -441,15 +442,15 @@ def _write_scalar(w, value):
     from .tirx.expr import FloatImm, IntImm
 
     if isinstance(value, IntImm) and value.dtype == "bool":
-        w.number(1)
+        w.number(ValueKind.BOOL)
         w.number(value.value)
     elif isinstance(value, IntImm):
-        w.number(2)
+        w.number(ValueKind.INT)
         w.number(value.dtype.bits)
         w.long(value.value)
     elif isinstance(value, FloatImm):
-        w.number(3)
+        w.number(ValueKind.FLOAT)
         w.double(value.value)
     else:
-        w.number(8)
+        w.number(ValueKind.DIM)
         w.refer(PRIM, value)

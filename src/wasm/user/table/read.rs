@@ -3,6 +3,8 @@
 mod tir;
 
 use super::{NONE, Space};
+use crate::boundary::rows::{ExtentsKind, ValueKind};
+use crate::boundary::scripts::{ClauseKind, TypeKind};
 use crate::ir::{
     AttrValue, AttrsId, DType, Dialect, Dim, Expr, ExprId, Extents, Id, List, Name, Object, Pattern, PrimId, PrimParam, Store,
     Symbol, Type, TypeId, VarId,
@@ -170,19 +172,19 @@ impl<'a> Reader<'a> {
                 }
             }
             Space::Pattern => match *self.store.pattern(Id::from_index(index)) {
-                Pattern::Wildcard => self.words.push(0),
+                Pattern::Wildcard => self.words.push(ClauseKind::Wildcard as u32),
                 Pattern::Var(var) => {
-                    self.words.push(1);
+                    self.words.push(ClauseKind::Var as u32);
                     self.var(var);
                 }
                 Pattern::Ctor { ctor, fields } => {
-                    self.words.push(2);
+                    self.words.push(ClauseKind::Ctor as u32);
                     let ctor = self.store.add(Expr::Ctor(ctor));
                     self.expr(ctor);
                     self.patterns(fields);
                 }
                 Pattern::Tuple(fields) => {
-                    self.words.push(3);
+                    self.words.push(ClauseKind::Tuple as u32);
                     self.patterns(fields);
                 }
             },
@@ -320,14 +322,14 @@ impl<'a> Reader<'a> {
 
     fn extents(&mut self, extents: &Extents) {
         match extents {
-            Extents::Unknown => self.words.push(0),
-            Extents::Rank(rank) => self.words.extend([1, *rank]),
+            Extents::Unknown => self.words.push(ExtentsKind::Unknown as u32),
+            Extents::Rank(rank) => self.words.extend([ExtentsKind::Rank as u32, *rank]),
             Extents::Var(var) => {
-                self.words.push(2);
+                self.words.push(ExtentsKind::Var as u32);
                 self.var(*var);
             }
             Extents::Known(dims) => {
-                self.words.push(3);
+                self.words.push(ExtentsKind::Known as u32);
                 self.dims(dims);
             }
         }
@@ -337,65 +339,65 @@ impl<'a> Reader<'a> {
         let ty = self.store.type_rc(id);
         match &*ty {
             Type::Tensor { shape, dtype } => {
-                self.words.push(0);
+                self.words.push(TypeKind::Tensor as u32);
                 self.dtype(*dtype);
                 self.dims(shape);
             }
             Type::Tuple(fields) => {
-                self.words.push(1);
+                self.words.push(TypeKind::Tuple as u32);
                 self.types(fields);
             }
             Type::Func { type_params, params, ret } => {
-                self.words.push(2);
+                self.words.push(TypeKind::Func as u32);
                 self.types(&[*ret]);
                 self.count(params.len());
                 self.types(params);
                 type_params.iter().for_each(|id| self.refer(Space::TypeVar, *id));
             }
             Type::Ref(inner) => {
-                self.words.push(3);
+                self.words.push(TypeKind::Ref as u32);
                 self.types(&[*inner]);
             }
             Type::Var(var) => {
-                self.words.push(4);
+                self.words.push(TypeKind::Var as u32);
                 self.refer(Space::TypeVar, *var);
             }
             Type::Global(name) => {
-                self.words.push(5);
+                self.words.push(TypeKind::Global as u32);
                 self.name(*name);
             }
             Type::Apply { head, args } => {
-                self.words.push(6);
+                self.words.push(TypeKind::Apply as u32);
                 self.types(&[*head]);
                 self.types(args);
             }
-            Type::Hole(number) => self.words.extend([7, *number]),
-            Type::Any => self.words.push(8),
+            Type::Hole(number) => self.words.extend([TypeKind::Hole as u32, *number]),
+            Type::Any => self.words.push(TypeKind::Any as u32),
             Type::Prim(dtype) => {
-                self.words.push(9);
+                self.words.push(TypeKind::Prim as u32);
                 self.dtype(*dtype);
             }
             Type::Shape(extents) => {
-                self.words.push(10);
+                self.words.push(TypeKind::Shape as u32);
                 self.extents(extents);
             }
             Type::PartialTensor(info) => {
-                self.words.push(11);
+                self.words.push(TypeKind::PartialTensor as u32);
                 self.maybe_dtype(info.dtype);
                 self.maybe(Space::Object, info.vdevice);
                 self.extents(&info.extents);
             }
             Type::Callable { params, ret, pure } => {
-                self.words.push(12);
+                self.words.push(TypeKind::Callable as u32);
                 self.types(&[*ret]);
                 self.flag(*pure);
                 self.flag(params.is_none());
                 self.types(params.as_deref().unwrap_or_default());
             }
-            Type::PackedFunc => self.words.push(13),
-            Type::Str => self.words.push(14),
+            Type::PackedFunc => self.words.push(TypeKind::PackedFunc as u32),
+            Type::Str => self.words.push(TypeKind::Str as u32),
             Type::Distributed { tensor, mesh, placement } => {
-                self.words.push(15);
+                self.words.push(TypeKind::Distributed as u32);
                 self.types(&[*tensor]);
                 self.refer(Space::Object, *mesh);
                 self.name(*placement);
@@ -426,50 +428,50 @@ impl<'a> Reader<'a> {
     /// A value, which nests as deep as brackets do.
     fn value(&mut self, value: &AttrValue) {
         match value {
-            AttrValue::Null => self.words.push(0),
-            AttrValue::Bool(on) => self.words.extend([1, u32::from(*on)]),
+            AttrValue::Null => self.words.push(ValueKind::Null as u32),
+            AttrValue::Bool(on) => self.words.extend([ValueKind::Bool as u32, u32::from(*on)]),
             AttrValue::Int { value, bits } => {
-                self.words.extend([2, u32::from(*bits)]);
+                self.words.extend([ValueKind::Int as u32, u32::from(*bits)]);
                 self.long(*value as u64);
             }
             AttrValue::Float(value) => {
-                self.words.push(3);
+                self.words.push(ValueKind::Float as u32);
                 self.long(value.0.to_bits());
             }
             AttrValue::Str(name) => {
-                self.words.push(4);
+                self.words.push(ValueKind::Str as u32);
                 self.name(*name);
             }
             AttrValue::DType(dtype) => {
-                self.words.push(5);
+                self.words.push(ValueKind::DType as u32);
                 self.maybe_dtype(*dtype);
             }
             AttrValue::Array(items) => {
-                self.words.extend([6, items.len() as u32]);
+                self.words.extend([ValueKind::Array as u32, items.len() as u32]);
                 items.iter().for_each(|item| self.value(item));
             }
             AttrValue::Map(items) => {
-                self.words.push(7);
+                self.words.push(ValueKind::Map as u32);
                 self.fields(items);
             }
             AttrValue::Dim(dim) => {
-                self.words.push(8);
+                self.words.push(ValueKind::Dim as u32);
                 self.dims(&[*dim]);
             }
             AttrValue::Global(name) => {
-                self.words.push(9);
+                self.words.push(ValueKind::Global as u32);
                 self.name(*name);
             }
             AttrValue::Expr(id) => {
-                self.words.push(10);
+                self.words.push(ValueKind::Expr as u32);
                 self.expr(*id);
             }
             AttrValue::Type(id) => {
-                self.words.push(11);
+                self.words.push(ValueKind::Type as u32);
                 self.types(&[*id]);
             }
             AttrValue::Object(id) => {
-                self.words.push(12);
+                self.words.push(ValueKind::Object as u32);
                 self.refer(Space::Object, *id);
             }
         }

@@ -5,13 +5,16 @@
 mod tir;
 
 use super::{NONE, Space};
+use crate::boundary::rows::{ExtentsKind, ValueKind};
+use crate::boundary::scripts::{ClauseKind, TypeKind};
 use crate::ir::{
-    AttrValue, Attrs, AttrsId, Binding, Buffer, Clause, DType, Dialect, Double, Expr, Extents, Function, Id, Name, Object,
-    Pattern, PrimFunc, PrimId, PrimParam, StmtId, Store, Symbol, TensorInfo, Type, TypeId, TypeVar, VarId,
+    AttrValue, Attrs, AttrsId, Binding, Buffer, Clause, DType, Dialect, Double, Expr, ExprKind, Extents, Function, Id, Name,
+    Object, Pattern, PrimFunc, PrimId, PrimParam, StmtId, Store, Symbol, TensorInfo, Type, TypeId, TypeVar, VarId,
 };
 use crate::wasm::user::build::{MAX_DEPTH, element_type, fitting, type_depth};
 use crate::wasm::user::read::find_op;
 use crate::wasm::user::{Js, error};
+use crate::words::Worded;
 
 /// Statements and values nest this deep and no deeper.
 const DEEPEST: u32 = 200;
@@ -252,10 +255,10 @@ impl<'a> Writer<'a> {
                 self.store.add_block_of(&bindings, dataflow).index()
             }
             Space::Pattern => {
-                let pattern = match self.word()? {
-                    0 => Pattern::Wildcard,
-                    1 => Pattern::Var(self.var()?),
-                    2 => {
+                let pattern = match self.kind("pattern")? {
+                    ClauseKind::Wildcard => Pattern::Wildcard,
+                    ClauseKind::Var => Pattern::Var(self.var()?),
+                    ClauseKind::Ctor => {
                         let ctor = self.expr()?;
                         let Expr::Ctor(ctor) = self.store.expr(ctor) else {
                             return Err(error("a constructor is needed here"));
@@ -263,7 +266,7 @@ impl<'a> Writer<'a> {
                         let fields = self.rest(Self::pattern)?;
                         Pattern::Ctor { ctor, fields: self.store.list(&fields) }
                     }
-                    _ => {
+                    ClauseKind::Tuple => {
                         let fields = self.rest(Self::pattern)?;
                         Pattern::Tuple(self.store.list(&fields))
                     }
@@ -279,14 +282,19 @@ impl<'a> Writer<'a> {
         })
     }
 
+    /// Reads the kind of a row. `what` is a word for such rows.
+    fn kind<K: Worded>(&mut self, what: &str) -> Js<K> {
+        K::at(self.word()?).ok_or_else(|| error(&format!("there is no such {what}")))
+    }
+
     fn shallow(&self) -> Js<()> {
         if self.depth > DEEPEST { Err(error("this nests too deep")) } else { Ok(()) }
     }
 
     fn expr_row(&mut self) -> Js<usize> {
-        let (kind, pre, ty) = (self.word()?, self.maybe(Space::Expr, Store::expr_at)?, self.maybe_type()?);
+        let (kind, pre, ty) = (self.kind("node")?, self.maybe(Space::Expr, Store::expr_at)?, self.maybe_type()?);
         let node = match kind {
-            0 => {
+            ExprKind::Var => {
                 let (text, annotation, dataflow) = (self.text()?, self.maybe_type()?, self.flag()?);
                 let symbol = self.maybe(Space::Symbol, Store::symbol_at)?;
                 let relax = self.dialect != Dialect::Relay;
@@ -300,17 +308,17 @@ impl<'a> Writer<'a> {
                 }
                 return Ok(self.store.use_var(var).index());
             }
-            1 => Expr::Global(self.name()?),
-            2 => {
+            ExprKind::Global => Expr::Global(self.name()?),
+            ExprKind::Op => {
                 let name = self.text()?;
                 Expr::Op(find_op(self.dialect, name)?)
             }
-            5 => {
+            ExprKind::Tuple => {
                 let fields = self.rest(Self::expr)?;
                 Expr::Tuple(self.store.list(&fields))
             }
-            6 => Expr::TupleGetItem { tuple: self.expr()?, index: self.word()? },
-            7 => {
+            ExprKind::TupleGetItem => Expr::TupleGetItem { tuple: self.expr()?, index: self.word()? },
+            ExprKind::Call => {
                 let (callee, attrs) = (self.expr()?, self.attrs()?);
                 let type_args = self.counted(Self::ty)?;
                 let args = self.rest(Self::expr)?;
@@ -318,9 +326,9 @@ impl<'a> Writer<'a> {
                 let info = self.store.add_call_info(attrs, &type_args);
                 Expr::Call { callee, args: self.store.list(&args), info }
             }
-            8 => Expr::Let { var: self.var()?, value: self.expr()?, body: self.expr()? },
-            9 => Expr::If { cond: self.expr()?, then: self.expr()?, other: self.expr()? },
-            10 => {
+            ExprKind::Let => Expr::Let { var: self.var()?, value: self.expr()?, body: self.expr()? },
+            ExprKind::If => Expr::If { cond: self.expr()?, then: self.expr()?, other: self.expr()? },
+            ExprKind::Function => {
                 let (body, ret, attrs, pure) = (self.expr()?, self.maybe_type()?, self.attrs()?, self.flag()?);
                 let params = self.counted(Self::var)?;
                 let type_params = self.rest(Self::type_var)?;
@@ -328,30 +336,30 @@ impl<'a> Writer<'a> {
                 let device = pre.and_then(|pre| self.store.as_function(pre)).and_then(|old| old.device);
                 Expr::Function(self.store.add_function(Function { params, type_params, ret, body, attrs, device, pure }))
             }
-            11 => {
+            ExprKind::Match => {
                 let (data, complete) = (self.expr()?, self.flag()?);
                 let clauses = self.rest(|read| Ok(Clause { pattern: read.pattern()?, body: read.expr()? }))?;
                 let clauses: Vec<_> = clauses.into_iter().map(|clause| self.store.add_clause(clause)).collect();
                 Expr::Match { data, clauses: self.store.list(&clauses), complete }
             }
-            12 => Expr::RefCreate(self.expr()?),
-            13 => Expr::RefRead(self.expr()?),
-            14 => Expr::RefWrite { reference: self.expr()?, value: self.expr()? },
-            15 => {
+            ExprKind::RefCreate => Expr::RefCreate(self.expr()?),
+            ExprKind::RefRead => Expr::RefRead(self.expr()?),
+            ExprKind::RefWrite => Expr::RefWrite { reference: self.expr()?, value: self.expr()? },
+            ExprKind::Seq => {
                 let body = self.expr()?;
                 let blocks = self.rest(|read| read.refer(Space::Block, Store::block_at))?;
                 Expr::Seq { blocks: self.store.list(&blocks), body }
             }
-            16 => {
+            ExprKind::Shape => {
                 let prims = self.rest(Self::prim)?;
                 let dims: Vec<_> = prims.into_iter().map(|prim| self.store.dim_of_prim(prim)).collect();
                 Expr::Shape(self.store.dims(&dims))
             }
-            17 => Expr::Prim(self.prim()?),
-            18 => Expr::Str(self.name()?),
-            19 => Expr::DataType(self.dtype()?),
-            20 => Expr::Extern(self.name()?),
-            21 => {
+            ExprKind::Prim => Expr::Prim(self.prim()?),
+            ExprKind::Str => Expr::Str(self.name()?),
+            ExprKind::DataType => Expr::DataType(self.dtype()?),
+            ExprKind::Extern => Expr::Extern(self.name()?),
+            ExprKind::PrimFunc => {
                 let (body, ret, attrs) = (self.stmt()?, self.maybe_type()?, self.attrs()?);
                 let params = self.rest(|read| {
                     Ok(if read.flag()? { PrimParam::Buffer(read.buffer()?) } else { PrimParam::Var(read.symbol()?) })
@@ -367,14 +375,14 @@ impl<'a> Writer<'a> {
     }
 
     fn extents(&mut self) -> Js<Extents> {
-        Ok(match self.word()? {
-            0 => Extents::Unknown,
-            1 => match self.word()? {
+        Ok(match self.kind("shape")? {
+            ExtentsKind::Unknown => Extents::Unknown,
+            ExtentsKind::Rank => match self.word()? {
                 rank @ ..1000 => Extents::Rank(rank),
                 _ => return Err(error("this is no number of axes")),
             },
-            2 => Extents::Var(self.var()?),
-            _ => {
+            ExtentsKind::Var => Extents::Var(self.var()?),
+            ExtentsKind::Known => {
                 let prims = self.rest(Self::prim)?;
                 Extents::Known(prims.into_iter().map(|prim| self.store.dim_of_prim(prim)).collect())
             }
@@ -382,30 +390,30 @@ impl<'a> Writer<'a> {
     }
 
     fn type_row(&mut self) -> Js<TypeId> {
-        let ty = match self.word()? {
-            0 => {
+        let ty = match self.kind("type")? {
+            TypeKind::Tensor => {
                 let dtype = self.dtype()?;
                 let prims = self.rest(Self::prim)?;
                 Type::Tensor { shape: prims.into_iter().map(|prim| self.store.dim_of_prim(prim)).collect(), dtype }
             }
-            1 => Type::Tuple(self.rest(Self::ty)?.into()),
-            2 => {
+            TypeKind::Tuple => Type::Tuple(self.rest(Self::ty)?.into()),
+            TypeKind::Func => {
                 let ret = self.ty()?;
                 let params = self.counted(Self::ty)?.into();
                 Type::Func { type_params: self.rest(Self::type_var)?.into(), params, ret }
             }
-            3 => Type::Ref(self.ty()?),
-            4 => Type::Var(self.type_var()?),
-            5 => Type::Global(self.name()?),
-            6 => Type::Apply { head: self.ty()?, args: self.rest(Self::ty)?.into() },
-            7 => {
+            TypeKind::Ref => Type::Ref(self.ty()?),
+            TypeKind::Var => Type::Var(self.type_var()?),
+            TypeKind::Global => Type::Global(self.name()?),
+            TypeKind::Apply => Type::Apply { head: self.ty()?, args: self.rest(Self::ty)?.into() },
+            TypeKind::Hole => {
                 self.word()?;
                 return Ok(self.store.hole());
             }
-            8 => Type::Any,
-            9 => Type::Prim(self.dtype()?),
-            10 => Type::Shape(self.extents()?),
-            11 => {
+            TypeKind::Any => Type::Any,
+            TypeKind::Prim => Type::Prim(self.dtype()?),
+            TypeKind::Shape => Type::Shape(self.extents()?),
+            TypeKind::PartialTensor => {
                 let dtype = match self.maybe_text()? {
                     Some(text) => Some(self.dtype_of(text)?),
                     None => None,
@@ -414,15 +422,15 @@ impl<'a> Writer<'a> {
                 let extents = self.extents()?;
                 return Ok(self.store.tensor_like(TensorInfo { extents, dtype, vdevice }));
             }
-            12 => {
+            TypeKind::Callable => {
                 let (ret, pure, opaque) = (self.ty()?, self.flag()?, self.flag()?);
                 let params = self.rest(Self::ty)?;
                 Type::Callable { params: (!opaque).then(|| params.into()), ret, pure }
             }
-            13 => Type::PackedFunc,
-            14 => Type::Str,
-            15 => Type::Distributed { tensor: self.ty()?, mesh: self.object()?, placement: self.name()? },
-            _ => return Err(error("there is no such type")),
+            TypeKind::PackedFunc => Type::PackedFunc,
+            TypeKind::Str => Type::Str,
+            TypeKind::Distributed => Type::Distributed { tensor: self.ty()?, mesh: self.object()?, placement: self.name()? },
+            TypeKind::Whole => return Err(error("there is no such type")),
         };
         let id = self.store.ty(ty);
         if type_depth(self.store, id, 0) > MAX_DEPTH { Err(error("types nest too deep")) } else { Ok(id) }
@@ -436,30 +444,29 @@ impl<'a> Writer<'a> {
         if depth > DEEPEST {
             return Err(error("values nest too deep"));
         }
-        Ok(match self.word()? {
-            0 => AttrValue::Null,
-            1 => AttrValue::Bool(self.flag()?),
-            2 => {
+        Ok(match self.kind("value")? {
+            ValueKind::Null => AttrValue::Null,
+            ValueKind::Bool => AttrValue::Bool(self.flag()?),
+            ValueKind::Int => {
                 let bits = self.word()? as u8;
                 AttrValue::Int { value: self.long()? as i64, bits }
             }
-            3 => AttrValue::Float(Double(f64::from_bits(self.long()?))),
-            4 => AttrValue::Str(self.name()?),
-            5 => AttrValue::DType(match self.maybe_text()? {
+            ValueKind::Float => AttrValue::Float(Double(f64::from_bits(self.long()?))),
+            ValueKind::Str => AttrValue::Str(self.name()?),
+            ValueKind::DType => AttrValue::DType(match self.maybe_text()? {
                 Some(text) => Some(self.dtype_of(text)?),
                 None => None,
             }),
-            6 => AttrValue::Array(self.counted(|read| read.value(depth + 1))?.into()),
-            7 => AttrValue::Map(self.fields(depth + 1)?.into()),
-            8 => {
+            ValueKind::Array => AttrValue::Array(self.counted(|read| read.value(depth + 1))?.into()),
+            ValueKind::Map => AttrValue::Map(self.fields(depth + 1)?.into()),
+            ValueKind::Dim => {
                 let prim = self.prim()?;
                 AttrValue::Dim(self.store.dim_of_prim(prim))
             }
-            9 => AttrValue::Global(self.name()?),
-            10 => AttrValue::Expr(self.expr()?),
-            11 => AttrValue::Type(self.ty()?),
-            12 => AttrValue::Object(self.object()?),
-            _ => return Err(error("there is no such value")),
+            ValueKind::Global => AttrValue::Global(self.name()?),
+            ValueKind::Expr => AttrValue::Expr(self.expr()?),
+            ValueKind::Type => AttrValue::Type(self.ty()?),
+            ValueKind::Object => AttrValue::Object(self.object()?),
         })
     }
 }

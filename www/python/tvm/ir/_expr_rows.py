@@ -1,6 +1,7 @@
 """Expressions that all dialects have, as the engine has them."""
 
 from .. import _engine
+from .._codes import ExprKind
 from .._node import ATTRS, EXPR, NONE, PRIM, SYMBOL, TYPE, get, lazy, makers, maybe, name_of, row
 from .._values import Array
 from . import expr as _expr
@@ -19,15 +20,15 @@ def load_expr(expr):
     fields = expr.__dict__
     _type_later(expr, words)
     match words[0]:
-        case 0:
+        case ExprKind.VAR:
             fields["name"] = name_of(words[2])
             if "_ty" not in fields:
                 fields["_ty"] = maybe(TYPE, words[3])
-        case 1:
+        case ExprKind.GLOBAL_VAR:
             fields["name_hint"] = name_of(words[2])
-        case 2:
+        case ExprKind.OP:
             fields["name"] = name_of(words[2])
-        case 4:
+        case ExprKind.CONSTANT:
             from ..runtime.tensor import Tensor
 
             fields["data"] = Tensor.of_engine(expr._e)
@@ -36,18 +37,18 @@ def load_expr(expr):
                 from .type import TensorType
 
                 fields["_ty"] = TensorType(list(words[3:]), name_of(words[2]))
-        case 5:
+        case ExprKind.TUPLE:
             fields["fields"] = Array(get(EXPR, item) for item in words[2:])
-        case 6:
+        case ExprKind.TUPLE_GET_ITEM:
             fields["tuple_value"] = get(EXPR, words[2])
             fields["index"] = words[3]
-        case 7:
+        case ExprKind.CALL:
             fields["op"] = get(EXPR, words[2])
             fields["attrs"] = maybe(ATTRS, words[3])
             end = 5 + words[4]
             fields["ty_args"] = Array(get(TYPE, item) for item in words[5:end])
             fields["args"] = Array(get(EXPR, item) for item in words[end:])
-        case 18:
+        case ExprKind.STRING_IMM:
             fields["value"] = name_of(words[2])
             fields["_ty"] = StringType()
 
@@ -100,14 +101,14 @@ def _make_prim(number, words):
 
 expr_makers.update(
     {
-        0: _make_var,
-        1: _make_global,
-        4: _by_class(GenericConst),
-        5: _by_class(Tuple),
-        6: _by_class(TupleGetItem),
-        7: _by_class(Call),
-        17: _make_prim,
-        18: _by_class(StringImm),
+        ExprKind.VAR: _make_var,
+        ExprKind.GLOBAL_VAR: _make_global,
+        ExprKind.CONSTANT: _by_class(GenericConst),
+        ExprKind.TUPLE: _by_class(Tuple),
+        ExprKind.TUPLE_GET_ITEM: _by_class(TupleGetItem),
+        ExprKind.CALL: _by_class(Call),
+        ExprKind.PRIM_VALUE: _make_prim,
+        ExprKind.STRING_IMM: _by_class(StringImm),
     }
 )
 makers[EXPR] = _make

@@ -1,6 +1,7 @@
 """Expressions that all dialects have: variables, calls, tuples, references to functions, constants."""
 
 from .. import _engine
+from .._codes import ExprKind, ScalarKind
 from .._node import (
     ATTRS,
     EXPR,
@@ -319,7 +320,7 @@ class GlobalVar(Expr):
         return hash(self.name_hint)
 
     def _row_e(self, w):
-        _head(w, 1, self)
+        _head(w, ExprKind.GLOBAL_VAR, self)
         w.text(self.name_hint)
 
 
@@ -360,7 +361,7 @@ class Var(Expr):
 
     def _row_e(self, w):
         ty = self.__dict__.get("_ty")
-        _head(w, 0, self)
+        _head(w, ExprKind.VAR, self)
         w.text(self.name)
         w.maybe(TYPE, ty)
         w.number(isinstance(self, dataflow_var_class))
@@ -375,7 +376,7 @@ class Var(Expr):
         w.number(isinstance(self, _SizeVar))
 
     def _row_p(self, w):
-        w.number(4)
+        w.number(ScalarKind.VAR)
         w.text(dtype_text(self.ty))
         w.refer(SYMBOL, self)
 
@@ -412,7 +413,7 @@ class Call(Expr):
     type_args = property(lambda self: self.ty_args)
 
     def _row_e(self, w):
-        _head(w, 7, self)
+        _head(w, ExprKind.CALL, self)
         w.refer(EXPR, self.op)
         w.maybe(ATTRS, self.attrs)
         w.number(len(self.ty_args))
@@ -467,7 +468,7 @@ class Tuple(Expr):
     ty = property(_get_type, Expr._set_type)
 
     def _row_e(self, w):
-        _head(w, 5, self)
+        _head(w, ExprKind.TUPLE, self)
         for field in self.fields:
             w.refer(EXPR, field)
 
@@ -487,7 +488,7 @@ class TupleGetItem(Expr):
     tuple = property(lambda self: self.tuple_value)
 
     def _row_e(self, w):
-        _head(w, 6, self)
+        _head(w, ExprKind.TUPLE_GET_ITEM, self)
         w.refer(EXPR, self.tuple_value)
         w.number(self.index)
 
@@ -511,11 +512,11 @@ class StringImm(Expr):
         return hash(self.value)
 
     def _row_e(self, w):
-        _head(w, 18, self)
+        _head(w, ExprKind.STRING_IMM, self)
         w.text(self.value)
 
     def _row_p(self, w):
-        w.number(2)
+        w.number(ScalarKind.STRING)
         w.text("handle")
         w.text(self.value)
 

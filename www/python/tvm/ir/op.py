@@ -1,6 +1,7 @@
 """Operators."""
 
 from .. import _engine
+from .._codes import ExprKind
 from .._node import EXPR, forget, name_of
 from .._catalogue import relay_operators
 from .._values import Array
@@ -94,7 +95,7 @@ class Op(Expr):
         return hash(self.name)
 
     def _row_e(self, w):
-        _head(w, 2, self)
+        _head(w, ExprKind.OP, self)
         w.text(self.name)
 
 
@@ -157,5 +158,5 @@ def _forget():
 
 
 _engine.when_dialect_changes.append(_forget)
-expr_makers[2] = _make_op
+expr_makers[ExprKind.OP] = _make_op
 _ = EXPR

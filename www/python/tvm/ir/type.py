@@ -1,5 +1,6 @@
 """Types: what a value of the program looks like. The classes of both eras are the same under their names."""
 
+from .._codes import ExtentsKind, TypeKind
 from .._node import (
     EXPR,
     NONE,
@@ -93,7 +94,7 @@ class PrimType(Type):
         return self.dtype.lanes == 1
 
     def _row_t(self, w):
-        w.number(9)
+        w.number(TypeKind.PRIM)
         w.text(self.dtype)
 
 
@@ -105,7 +106,7 @@ class PointerType(Type):
         self.storage_scope = storage_scope
 
     def _row_t(self, w):
-        w.number(9)
+        w.number(TypeKind.PRIM)
         w.text(dtype_text(self))
 
 
@@ -142,7 +143,7 @@ class TupleType(Type):
         return len(self.fields)
 
     def _row_t(self, w):
-        w.number(1)
+        w.number(TypeKind.TUPLE)
         for field in self.fields:
             w.refer(TYPE, field)
 
@@ -151,7 +152,7 @@ class StringType(Type):
     """A text."""
 
     def _row_t(self, w):
-        w.number(14)
+        w.number(TypeKind.STR)
 
 
 class OpaqueType(Type):
@@ -161,7 +162,7 @@ class OpaqueType(Type):
         self.name = name
 
     def _row_t(self, w):
-        w.number(8)
+        w.number(TypeKind.ANY)
 
 
 class AnyType(Type):
@@ -171,7 +172,7 @@ class AnyType(Type):
         self.span = span
 
     def _row_t(self, w):
-        w.number(8)
+        w.number(TypeKind.ANY)
 
 
 class ShapeType(Type):
@@ -187,23 +188,23 @@ class ShapeType(Type):
         self.span = span
 
     def _row_t(self, w):
-        w.number(10)
+        w.number(TypeKind.SHAPE)
         _write_extents(w, self.values, self.ndim, None)
 
 
 def _write_extents(w, values, ndim, var):
     if var is not None:
-        w.number(2)
+        w.number(ExtentsKind.VAR)
         w.refer(EXPR, var)
     elif values is not None:
-        w.number(3)
+        w.number(ExtentsKind.KNOWN)
         for value in values:
             w.refer(PRIM, value)
     elif ndim >= 0:
-        w.number(1)
+        w.number(ExtentsKind.RANK)
         w.number(ndim)
     else:
-        w.number(0)
+        w.number(ExtentsKind.UNKNOWN)
 
 
 class TensorType(Type):
@@ -235,7 +236,7 @@ class TensorType(Type):
     def _row_t(self, w):
         from ..relax.expr import ShapeExpr
 
-        w.number(11)
+        w.number(TypeKind.PARTIAL_TENSOR)
         w.maybe_text(None if self.dtype == "void" else self.dtype)
         w.maybe(OBJECT, self.vdevice)
         known = isinstance(self.shape, ShapeExpr)
@@ -263,9 +264,9 @@ class FuncType(Type):
 
     def _row_t(self, w):
         if self.params is None and not self.purity and isinstance(self.ret, AnyType):
-            w.number(13)
+            w.number(TypeKind.PACKED_FUNC)
             return
-        w.number(12)
+        w.number(TypeKind.CALLABLE)
         w.refer(TYPE, self.ret)
         w.number(self.purity)
         w.number(self.params is None)
@@ -287,7 +288,7 @@ class DistributedType(Type):
         self.placement = placement
 
     def _row_t(self, w):
-        w.number(15)
+        w.number(TypeKind.DISTRIBUTED)
         w.refer(TYPE, self.tensor_ty)
         w.refer(OBJECT, self.device_mesh)
         w.text(self.placement)
@@ -295,33 +296,33 @@ class DistributedType(Type):
 
 def _read_extents(words, at):
     kind = words[at]
-    if kind == 3:
+    if kind == ExtentsKind.KNOWN:
         return Array(get(PRIM, item) for item in words[at + 1 :]), None, None
-    if kind == 2:
+    if kind == ExtentsKind.VAR:
         return None, None, get(EXPR, words[at + 1])
-    return None, (words[at + 1] if kind == 1 else -1), None
+    return None, (words[at + 1] if kind == ExtentsKind.RANK else -1), None
 
 
 def _load(ty):
     words = row(TYPE, ty._t)
     fields = ty.__dict__
     match words[0]:
-        case 0:
+        case TypeKind.TENSOR:
             from ..relax.expr import ShapeExpr
 
             fields["dtype"] = DataType(name_of(words[1]))
             fields["shape"] = ShapeExpr([get(PRIM, item) for item in words[2:]])
             fields["ndim"] = len(words) - 2
             fields["vdevice"] = None
-        case 1:
+        case TypeKind.TUPLE:
             fields["fields"] = Array(get(TYPE, item) for item in words[1:])
-        case 9:
+        case TypeKind.PRIM:
             pass
-        case 10:
+        case TypeKind.SHAPE:
             values, ndim, _ = _read_extents(words, 1)
             fields["values"] = values
             fields["ndim"] = len(values) if values is not None else ndim if ndim is not None else -1
-        case 11:
+        case TypeKind.PARTIAL_TENSOR:
             from ..relax.expr import ShapeExpr
 
             fields["dtype"] = DataType("void" if words[1] == NONE else name_of(words[1]))
@@ -332,29 +333,29 @@ def _load(ty):
                 fields["ndim"] = var.ty.ndim if isinstance(var.ty, ShapeType) else -1
             else:
                 fields["ndim"] = len(values) if values is not None else ndim
-        case 12:
+        case TypeKind.CALLABLE:
             fields["ret"] = get(TYPE, words[1])
             fields["purity"] = words[2] != 0
             fields["params"] = None if words[3] else Array(get(TYPE, item) for item in words[4:])
             fields["type_params"], fields["derive_func"] = Array(), None
-        case 13:
+        case TypeKind.PACKED_FUNC:
             fields.update(ret=AnyType(), purity=False, params=None, type_params=Array(), derive_func=None)
-        case 15:
+        case TypeKind.DISTRIBUTED:
             fields["tensor_ty"] = get(TYPE, words[1])
             fields["device_mesh"] = get(OBJECT, words[2])
             fields["placement"] = name_of(words[3])
 
 
 _CLASSES = {
-    0: TensorType,
-    1: TupleType,
-    8: AnyType,
-    10: ShapeType,
-    11: TensorType,
-    12: FuncType,
-    13: FuncType,
-    14: StringType,
-    15: DistributedType,
+    TypeKind.TENSOR: TensorType,
+    TypeKind.TUPLE: TupleType,
+    TypeKind.ANY: AnyType,
+    TypeKind.SHAPE: ShapeType,
+    TypeKind.PARTIAL_TENSOR: TensorType,
+    TypeKind.CALLABLE: FuncType,
+    TypeKind.PACKED_FUNC: FuncType,
+    TypeKind.STR: StringType,
+    TypeKind.DISTRIBUTED: DistributedType,
 }
 relay_types = {}
 """Makers of the types that only Relay has, by kind: functions of id and row. `tvm.relay.ty` fills it."""
@@ -366,7 +367,7 @@ def _make(number, words):
 
     if kind in relay_types and not (_engine.is_relax() and kind in _CLASSES):
         return relay_types[kind](number, words)
-    if kind == 9:
+    if kind == TypeKind.PRIM:
         ty = type_of_dtype(name_of(words[1]))
         ty.__dict__["_t"] = number
         return ty

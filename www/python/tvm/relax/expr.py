@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 from .. import _engine
+from .._codes import ExprKind
 from .._node import (
     ATTRS,
     BLOCK,
@@ -86,7 +87,7 @@ class If(Expr):
         self.false_branch = _sequence(false_branch)
 
     def _row_e(self, w):
-        _head(w, 9, self)
+        _head(w, ExprKind.IF, self)
         for part in (self.cond, self.true_branch, self.false_branch):
             w.refer(EXPR, part)
 
@@ -129,7 +130,7 @@ class ShapeExpr(Expr):
         return iter(self.values)
 
     def _row_e(self, w):
-        w.number(16)
+        w.number(ExprKind.SHAPE_EXPR)
         w.number(NONE)
         w.refer(TYPE, self.ty)
         for value in self.values:
@@ -151,7 +152,7 @@ class DataTypeImm(Expr):
         self._ty = AnyType()
 
     def _row_e(self, w):
-        _head(w, 19, self)
+        _head(w, ExprKind.DATA_TYPE_IMM, self)
         w.text(self.value)
 
 
@@ -211,7 +212,7 @@ class SeqExpr(Expr):
         self.body = body
 
     def _row_e(self, w):
-        _head(w, 15, self)
+        _head(w, ExprKind.SEQ_EXPR, self)
         w.refer(EXPR, self.body)
         for block in self.blocks:
             w.refer(BLOCK, block)
@@ -249,7 +250,7 @@ class Function(BaseFunc):
         return Function(params, None, ret_ty, is_pure, attrs)
 
     def _row_e(self, w):
-        _head(w, 10, self)
+        _head(w, ExprKind.FUNCTION, self)
         w.refer(EXPR, self.body)
         w.maybe(TYPE, self.ret_ty)
         w.maybe(ATTRS, self.attrs if self.attrs is not None and len(self.attrs) else None)
@@ -286,7 +287,7 @@ class ExternFunc(BaseFunc):
         self.attrs = DictAttrs()
 
     def _row_e(self, w):
-        _head(w, 20, self)
+        _head(w, ExprKind.EXTERN_FUNC, self)
         w.text(self.global_symbol)
 
 
@@ -345,22 +346,22 @@ def _load(expr):
     if words[1] != NONE:
         fields["_ty"] = get(TYPE, words[1])
     match words[0]:
-        case 9:
+        case ExprKind.IF:
             fields["cond"], fields["true_branch"], fields["false_branch"] = (get(EXPR, item) for item in words[2:])
-        case 10:
+        case ExprKind.FUNCTION:
             fields["body"] = get(EXPR, words[2])
             fields["ret_ty"] = maybe(TYPE, words[3])
             fields["attrs"] = maybe(ATTRS, words[4]) or DictAttrs()
             fields["is_pure"] = words[5] != 0
             fields["params"] = Array(get(EXPR, item) for item in words[7 : 7 + words[6]])
-        case 15:
+        case ExprKind.SEQ_EXPR:
             fields["body"] = get(EXPR, words[2])
             fields["blocks"] = Array(get(BLOCK, item) for item in words[3:])
-        case 16:
+        case ExprKind.SHAPE_EXPR:
             fields["values"] = Array(get(PRIM, item) for item in words[2:])
-        case 19:
+        case ExprKind.DATA_TYPE_IMM:
             fields["value"] = DataType(name_of(words[2]))
-        case 20:
+        case ExprKind.EXTERN_FUNC:
             fields["global_symbol"] = name_of(words[2])
             fields["attrs"] = DictAttrs()
             fields.setdefault("_ty", FuncType.opaque_func(ret=AnyType()))
@@ -385,12 +386,12 @@ def _by_class(cls):
 
 
 for _kind, _cls in {
-    9: If,
-    10: Function,
-    15: SeqExpr,
-    16: ShapeExpr,
-    19: DataTypeImm,
-    20: ExternFunc,
+    ExprKind.IF: If,
+    ExprKind.FUNCTION: Function,
+    ExprKind.SEQ_EXPR: SeqExpr,
+    ExprKind.SHAPE_EXPR: ShapeExpr,
+    ExprKind.DATA_TYPE_IMM: DataTypeImm,
+    ExprKind.EXTERN_FUNC: ExternFunc,
 }.items():
     expr_makers[_kind] = _by_class(_cls)
 makers[BLOCK] = _make_block

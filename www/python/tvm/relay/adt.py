@@ -1,6 +1,7 @@
 """Type definitions, their constructors, and matches on values of them."""
 
 from .. import _engine
+from .._codes import ClauseKind, ExprKind
 from .._node import ADT, EXPR, PATTERN, TYPE, TYPEVAR, get, know, makers, name_of, row
 from .._values import Array
 from ..ir import expr as _ir
@@ -132,7 +133,7 @@ class PatternWildcard(Pattern):
     """Any value."""
 
     def _row_n(self, w):
-        w.number(0)
+        w.number(ClauseKind.WILDCARD)
 
 
 class PatternVar(Pattern):
@@ -142,7 +143,7 @@ class PatternVar(Pattern):
         self.var = var
 
     def _row_n(self, w):
-        w.number(1)
+        w.number(ClauseKind.VAR)
         w.refer(EXPR, self.var)
 
 
@@ -154,7 +155,7 @@ class PatternConstructor(Pattern):
         self.patterns = Array(patterns or ())
 
     def _row_n(self, w):
-        w.number(2)
+        w.number(ClauseKind.CTOR)
         w.refer(EXPR, self.constructor)
         for pattern in self.patterns:
             w.refer(PATTERN, pattern)
@@ -167,7 +168,7 @@ class PatternTuple(Pattern):
         self.patterns = Array(patterns or ())
 
     def _row_n(self, w):
-        w.number(3)
+        w.number(ClauseKind.TUPLE)
         for pattern in self.patterns:
             w.refer(PATTERN, pattern)
 
@@ -189,7 +190,7 @@ class Match(RelayNode):
         self.complete = bool(complete)
 
     def _row_e(self, w):
-        _ir._head(w, 11, self)
+        _ir._head(w, ExprKind.MATCH, self)
         w.refer(EXPR, self.data)
         w.number(self.complete)
         for clause in self.clauses:
@@ -223,11 +224,11 @@ def _make_constructor(number, words):
 
 def _make_pattern(number, words):
     match words[0]:
-        case 0:
+        case ClauseKind.WILDCARD:
             made = PatternWildcard()
-        case 1:
+        case ClauseKind.VAR:
             made = PatternVar(get(EXPR, words[1]))
-        case 2:
+        case ClauseKind.CTOR:
             made = PatternConstructor(get(EXPR, words[1]), [get(PATTERN, item) for item in words[2:]])
         case _:
             made = PatternTuple([get(PATTERN, item) for item in words[1:]])
@@ -237,6 +238,6 @@ def _make_pattern(number, words):
 
 makers[ADT] = _make_definition
 makers[PATTERN] = _make_pattern
-_ir.relay_makers[3] = _make_constructor
-_ir.relay_makers[11] = relay_maker(Match)
+_ir.relay_makers[ExprKind.CONSTRUCTOR] = _make_constructor
+_ir.relay_makers[ExprKind.MATCH] = relay_maker(Match)
 _ = _load

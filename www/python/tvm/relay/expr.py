@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import _engine
+from .._codes import ExprKind
 from .._node import ATTRS, EXPR, NONE, PATTERN, TYPE, TYPEVAR, get, lazy, maybe, name_of, number, numbers, row
 from .._values import Array, DataType, DictAttrs
 from ..ir import expr as _ir
@@ -140,7 +141,7 @@ class Var(RelayNode):
         self._set_type(ty)
 
     def _row_e(self, w):
-        _head(w, 0, self)
+        _head(w, ExprKind.VAR, self)
         w.text(self.name)
         w.maybe(TYPE, self.type_annotation)
         w.number(0)
@@ -215,7 +216,7 @@ class Let(RelayNode):
         self.span = span
 
     def _row_e(self, w):
-        _head(w, 8, self)
+        _head(w, ExprKind.LET, self)
         for part in (self.var, self.value, self.body):
             w.refer(EXPR, part)
 
@@ -230,7 +231,7 @@ class If(RelayNode):
         self.span = span
 
     def _row_e(self, w):
-        _head(w, 9, self)
+        _head(w, ExprKind.IF, self)
         for part in (self.cond, self.true_branch, self.false_branch):
             w.refer(EXPR, part)
 
@@ -243,7 +244,7 @@ class RefCreate(RelayNode):
         self.span = span
 
     def _row_e(self, w):
-        _head(w, 12, self)
+        _head(w, ExprKind.REF_CREATE, self)
         w.refer(EXPR, self.value)
 
 
@@ -255,7 +256,7 @@ class RefRead(RelayNode):
         self.span = span
 
     def _row_e(self, w):
-        _head(w, 13, self)
+        _head(w, ExprKind.REF_READ, self)
         w.refer(EXPR, self.ref)
 
 
@@ -268,7 +269,7 @@ class RefWrite(RelayNode):
         self.span = span
 
     def _row_e(self, w):
-        _head(w, 14, self)
+        _head(w, ExprKind.REF_WRITE, self)
         w.refer(EXPR, self.ref)
         w.refer(EXPR, self.value)
 
@@ -288,7 +289,7 @@ class Function(RelayNode, BaseFunc):
         return Call(self, args)
 
     def _row_e(self, w):
-        _head(w, 10, self)
+        _head(w, ExprKind.FUNCTION, self)
         w.refer(EXPR, self.body)
         w.maybe(TYPE, self.ret_type)
         w.maybe(ATTRS, self.attrs if self.attrs is not None and len(self.attrs) else None)
@@ -416,45 +417,45 @@ def _load(expr):
     if words[1] != NONE and "_ty" not in fields:
         fields["_ty"] = get(TYPE, words[1])
     match words[0]:
-        case 0:
+        case ExprKind.VAR:
             fields["name"] = name_of(words[2])
             fields["type_annotation"] = maybe(TYPE, words[3])
-        case 4:
+        case ExprKind.CONSTANT:
             fields["data"] = Tensor.of_engine(expr._e)
-        case 5:
+        case ExprKind.TUPLE:
             fields["fields"] = Array(get(EXPR, item) for item in words[2:])
-        case 6:
+        case ExprKind.TUPLE_GET_ITEM:
             fields["tuple_value"] = get(EXPR, words[2])
             fields["index"] = words[3]
-        case 7:
+        case ExprKind.CALL:
             fields["op"] = get(EXPR, words[2])
             fields["attrs"] = maybe(ATTRS, words[3])
             end = 5 + words[4]
             fields["ty_args"] = Array(get(TYPE, item) for item in words[5:end])
             fields["args"] = Array(get(EXPR, item) for item in words[end:])
-        case 8:
+        case ExprKind.LET:
             fields["var"], fields["value"], fields["body"] = (get(EXPR, item) for item in words[2:5])
-        case 9:
+        case ExprKind.IF:
             parts = (get(EXPR, item) for item in words[2:5])
             fields["cond"], fields["true_branch"], fields["false_branch"] = parts
-        case 10:
+        case ExprKind.FUNCTION:
             fields["body"] = get(EXPR, words[2])
             fields["ret_type"] = maybe(TYPE, words[3])
             fields["attrs"] = DictAttrs({}) if words[4] == NONE else get(ATTRS, words[4])
             end = 7 + words[6]
             fields["params"] = Array(get(EXPR, item) for item in words[7:end])
             fields["type_params"] = Array(get(TYPEVAR, item) for item in words[end:])
-        case 11:
+        case ExprKind.MATCH:
             from .adt import Clause
 
             fields["data"], fields["complete"] = get(EXPR, words[2]), words[3] != 0
             pairs = zip(words[4::2], words[5::2])
             fields["clauses"] = Array(Clause(get(PATTERN, lhs), get(EXPR, rhs)) for lhs, rhs in pairs)
-        case 12:
+        case ExprKind.REF_CREATE:
             fields["value"] = get(EXPR, words[2])
-        case 13:
+        case ExprKind.REF_READ:
             fields["ref"] = get(EXPR, words[2])
-        case 14:
+        case ExprKind.REF_WRITE:
             fields["ref"], fields["value"] = get(EXPR, words[2]), get(EXPR, words[3])
 
 
@@ -465,17 +466,17 @@ def relay_maker(cls):
 
 _ir.relay_makers.update(
     {
-        0: relay_maker(Var),
-        4: relay_maker(Constant),
-        5: relay_maker(Tuple),
-        6: relay_maker(TupleGetItem),
-        7: relay_maker(Call),
-        8: relay_maker(Let),
-        9: relay_maker(If),
-        10: relay_maker(Function),
-        12: relay_maker(RefCreate),
-        13: relay_maker(RefRead),
-        14: relay_maker(RefWrite),
+        ExprKind.VAR: relay_maker(Var),
+        ExprKind.CONSTANT: relay_maker(Constant),
+        ExprKind.TUPLE: relay_maker(Tuple),
+        ExprKind.TUPLE_GET_ITEM: relay_maker(TupleGetItem),
+        ExprKind.CALL: relay_maker(Call),
+        ExprKind.LET: relay_maker(Let),
+        ExprKind.IF: relay_maker(If),
+        ExprKind.FUNCTION: relay_maker(Function),
+        ExprKind.REF_CREATE: relay_maker(RefCreate),
+        ExprKind.REF_READ: relay_maker(RefRead),
+        ExprKind.REF_WRITE: relay_maker(RefWrite),
     }
 )
 _ = (number, numbers, Type)

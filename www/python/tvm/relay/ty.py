@@ -1,6 +1,7 @@
 """Types of Relay, by TVM 0.19's field names."""
 
 from .. import _engine
+from .. import _codes as codes
 from .._node import NONE, PRIM, TYPE, TYPEVAR, get, lazy, makers, name_of, row
 from .._values import Array, DataType
 from ..ir import type as _type
@@ -45,7 +46,7 @@ class TensorType(RelayType):
         return tuple(int(extent) for extent in self.shape)
 
     def _row_t(self, w):
-        w.number(0)
+        w.number(codes.TypeKind.TENSOR)
         w.text(self.dtype)
         for extent in self.shape:
             w.refer(PRIM, extent)
@@ -69,7 +70,7 @@ class FuncType(RelayType):
         self.type_constraints = Array(type_constraints or ())
 
     def _row_t(self, w):
-        w.number(2)
+        w.number(codes.TypeKind.FUNC)
         w.refer(TYPE, self.ret_type)
         w.number(len(self.arg_types))
         for arg in self.arg_types:
@@ -85,7 +86,7 @@ class RefType(RelayType):
         self.value = value
 
     def _row_t(self, w):
-        w.number(3)
+        w.number(codes.TypeKind.REF)
         w.refer(TYPE, self.value)
 
 
@@ -100,7 +101,7 @@ class TypeVar(RelayType):
         w.text(self.name_hint)
 
     def _row_t(self, w):
-        w.number(4)
+        w.number(codes.TypeKind.VAR)
         w.refer(TYPEVAR, self)
 
 
@@ -118,7 +119,7 @@ class GlobalTypeVar(RelayType):
         return hash(self.name_hint)
 
     def _row_t(self, w):
-        w.number(5)
+        w.number(codes.TypeKind.GLOBAL)
         w.text(self.name_hint)
 
 
@@ -130,7 +131,7 @@ class TypeCall(RelayType):
         self.args = Array(args)
 
     def _row_t(self, w):
-        w.number(6)
+        w.number(codes.TypeKind.APPLY)
         w.refer(TYPE, self.func)
         for arg in self.args:
             w.refer(TYPE, arg)
@@ -143,7 +144,7 @@ class IncompleteType(RelayType):
         self.kind = kind
 
     def _row_t(self, w):
-        w.number(7)
+        w.number(codes.TypeKind.HOLE)
         w.number(0)
 
 
@@ -194,26 +195,26 @@ def _load(ty):
     words = row(TYPE, ty._t)
     fields = ty.__dict__
     match words[0]:
-        case 0:
+        case codes.TypeKind.TENSOR:
             fields["dtype"] = DataType(name_of(words[1]))
             fields["shape"] = Array(get(PRIM, item) for item in words[2:])
-        case 1:
+        case codes.TypeKind.TUPLE:
             fields["fields"] = Array(get(TYPE, item) for item in words[1:])
-        case 2:
+        case codes.TypeKind.FUNC:
             end = 3 + words[2]
             fields["ret_type"] = get(TYPE, words[1])
             fields["arg_types"] = Array(get(TYPE, item) for item in words[3:end])
             fields["type_params"] = Array(get(TYPEVAR, item) for item in words[end:])
             fields["type_constraints"] = Array()
-        case 3:
+        case codes.TypeKind.REF:
             fields["value"] = get(TYPE, words[1])
-        case 5:
+        case codes.TypeKind.GLOBAL:
             fields["name_hint"] = name_of(words[1])
             fields["kind"] = TypeKind.AdtHandle
-        case 6:
+        case codes.TypeKind.APPLY:
             fields["func"] = get(TYPE, words[1])
             fields["args"] = Array(get(TYPE, item) for item in words[2:])
-        case 7:
+        case codes.TypeKind.HOLE:
             fields["kind"] = TypeKind.Type
 
 
@@ -235,14 +236,14 @@ def _make_type_var(number, words):
 
 _type.relay_types.update(
     {
-        0: _maker(TensorType),
-        1: _maker(TupleType),
-        2: _maker(FuncType),
-        3: _maker(RefType),
-        4: _type_var,
-        5: _maker(GlobalTypeVar),
-        6: _maker(TypeCall),
-        7: _maker(IncompleteType),
+        codes.TypeKind.TENSOR: _maker(TensorType),
+        codes.TypeKind.TUPLE: _maker(TupleType),
+        codes.TypeKind.FUNC: _maker(FuncType),
+        codes.TypeKind.REF: _maker(RefType),
+        codes.TypeKind.VAR: _type_var,
+        codes.TypeKind.GLOBAL: _maker(GlobalTypeVar),
+        codes.TypeKind.APPLY: _maker(TypeCall),
+        codes.TypeKind.HOLE: _maker(IncompleteType),
     }
 )
 makers[TYPEVAR] = _make_type_var

@@ -1,5 +1,6 @@
 """Scalar expressions."""
 
+from .._codes import ExprKind, ScalarKind
 from .._node import (
     ATTRS,
     BUFFER,
@@ -29,7 +30,7 @@ class PrimNode(Expr):
     """The base class of scalar expressions that are no variables."""
 
     def _row_e(self, w):
-        _head(w, 17, self)
+        _head(w, ExprKind.PRIM_VALUE, self)
         w.refer(PRIM, self)
 
     def _prim(self, w, kind):
@@ -90,7 +91,7 @@ class IntImm(ConstExpr):
         return NotEqualOp(self, other)
 
     def _row_p(self, w):
-        self._prim(w, 0)
+        self._prim(w, ScalarKind.INT)
         w.long(self.value)
 
 
@@ -106,7 +107,7 @@ class FloatImm(ConstExpr):
         return self.value
 
     def _row_p(self, w):
-        self._prim(w, 1)
+        self._prim(w, ScalarKind.FLOAT)
         w.double(self.value)
 
 
@@ -186,7 +187,7 @@ class BinaryOpExpr(PrimNode):
         self._ty = PrimType(DataType("bool").with_lanes(a.dtype.lanes)) if self._logic else a.ty
 
     def _row_p(self, w):
-        self._prim(w, 5)
+        self._prim(w, ScalarKind.BINARY)
         w.number(self._index)
         w.refer(PRIM, self.a)
         w.refer(PRIM, self.b)
@@ -226,7 +227,7 @@ class Not(LogicalExpr):
         self._ty = self.a.ty
 
     def _row_p(self, w):
-        self._prim(w, 6)
+        self._prim(w, ScalarKind.NOT)
         w.refer(PRIM, self.a)
 
 
@@ -238,7 +239,7 @@ class Cast(PrimNode):
         self.value = _scalar(value)
 
     def _row_p(self, w):
-        self._prim(w, 7)
+        self._prim(w, ScalarKind.CAST)
         w.refer(PRIM, self.value)
 
 
@@ -251,7 +252,7 @@ class Select(PrimNode):
         self._ty = self.true_value.ty
 
     def _row_p(self, w):
-        self._prim(w, 8)
+        self._prim(w, ScalarKind.SELECT)
         for part in (self.condition, self.true_value, self.false_value):
             w.refer(PRIM, part)
 
@@ -267,7 +268,7 @@ class PrimCall(Call):
         self._ty = dtype if isinstance(dtype, (PrimType, PointerType)) else type_of_dtype(str(dtype))
 
     def _row_p(self, w):
-        w.number(9)
+        w.number(ScalarKind.CALL)
         w.text(dtype_text(self.ty))
         name = getattr(self.op, "name", None)
         if name is None:
@@ -282,7 +283,7 @@ class PrimCall(Call):
             w.refer(PRIM, AttrsExpr(self.attrs))
 
     def _row_e(self, w):
-        _head(w, 17, self)
+        _head(w, ExprKind.PRIM_VALUE, self)
         w.refer(PRIM, self)
 
 
@@ -294,7 +295,7 @@ class AttrsExpr(PrimNode):
         self._ty = PrimType("handle")
 
     def _row_p(self, w):
-        self._prim(w, 18)
+        self._prim(w, ScalarKind.ATTRS)
         w.refer(ATTRS, self.attrs)
 
 
@@ -305,7 +306,7 @@ class AnyExtent(PrimNode):
         self._ty = PrimType("int32")
 
     def _row_p(self, w):
-        self._prim(w, 3)
+        self._prim(w, ScalarKind.ANY)
 
 
 def _lanes(value):
@@ -371,7 +372,7 @@ class BufferLoad(PrimNode):
     def _row_p(self, w):
         if self.predicate is not None:
             raise NotImplementedError("a load with a mask is not here")
-        self._prim(w, 10)
+        self._prim(w, ScalarKind.LOAD)
         w.refer(BUFFER, self.buffer)
         for index in self.indices:
             w.refer(PRIM, index)
@@ -389,7 +390,7 @@ class BufferData(PrimNode):
     args = property(lambda self: Array([self.buffer]))
 
     def _row_p(self, w):
-        self._prim(w, 11)
+        self._prim(w, ScalarKind.DATA)
         w.refer(BUFFER, self.buffer)
 
 
@@ -401,7 +402,7 @@ class BufferRef(PrimNode):
         self._ty = PrimType("handle")
 
     def _row_p(self, w):
-        self._prim(w, 12)
+        self._prim(w, ScalarKind.BUFFER)
         w.refer(BUFFER, self.buffer)
 
 
@@ -416,7 +417,7 @@ class Ramp(PrimNode):
         self._ty = PrimType(self.base.dtype.with_lanes(count))
 
     def _row_p(self, w):
-        self._prim(w, 13)
+        self._prim(w, ScalarKind.RAMP)
         w.refer(PRIM, self.base)
         w.refer(PRIM, self.stride)
         w.number(_written_lanes(self.dtype.lanes))
@@ -431,7 +432,7 @@ class Broadcast(PrimNode):
         self._ty = PrimType(self.value.dtype.with_lanes(count))
 
     def _row_p(self, w):
-        self._prim(w, 14)
+        self._prim(w, ScalarKind.BROADCAST)
         w.refer(PRIM, self.value)
         w.number(_written_lanes(self.dtype.lanes))
 
@@ -445,7 +446,7 @@ class Shuffle(PrimNode):
         self._ty = PrimType(self.vectors[0].dtype.with_lanes(len(self.indices)))
 
     def _row_p(self, w):
-        self._prim(w, 15)
+        self._prim(w, ScalarKind.SHUFFLE)
         w.number(len(self.vectors))
         for part in (*self.vectors, *self.indices):
             w.refer(PRIM, part)
@@ -461,7 +462,7 @@ class Let(PrimNode):
         self._ty = self.body.ty
 
     def _row_p(self, w):
-        self._prim(w, 16)
+        self._prim(w, ScalarKind.LET)
         w.refer(SYMBOL, self.var)
         w.refer(PRIM, self.value)
         w.refer(PRIM, self.body)
@@ -482,7 +483,7 @@ class CommReducer(PrimNode):
         self._ty = PrimType("handle")
 
     def _row_p(self, w):
-        self._prim(w, 17)
+        self._prim(w, ScalarKind.REDUCER)
         w.number(len(self.lhs))
         for var in (*self.lhs, *self.rhs):
             w.refer(SYMBOL, var)

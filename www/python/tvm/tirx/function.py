@@ -2,6 +2,7 @@
 
 import inspect
 
+from .._codes import ExprKind
 from .._node import ATTRS, BUFFER, EXPR, NONE, PRIM, STMT, SYMBOL, TYPE, get, lazy, maybe, row
 from .._values import Array, DictAttrs, Map, ProgramAttrs
 from ..ir.base import Node
@@ -72,7 +73,7 @@ class PrimFunc(BaseFunc):
         return specialize(self, param_map)
 
     def _row_e(self, w):
-        _head(w, 21, _Untyped(self))
+        _head(w, ExprKind.PRIM_FUNC, _Untyped(self))
         w.refer(STMT, self.body)
         w.maybe(TYPE, self.ret_type)
         w.maybe(ATTRS, ProgramAttrs.of(self, self.attrs))
@@ -97,7 +98,7 @@ def _load(func):
     fields["_params"] = [get(BUFFER if words[at] else SYMBOL, words[at + 1]) for at in range(5, len(words), 2)]
 
 
-expr_makers[21] = lambda number, words: lazy(PrimFunc, EXPR, number, _load)
+expr_makers[ExprKind.PRIM_FUNC] = lambda number, words: lazy(PrimFunc, EXPR, number, _load)
 
 
 class IndexMap(Node):

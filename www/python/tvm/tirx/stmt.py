@@ -1,5 +1,6 @@
 """Statements."""
 
+from .._codes import AttrNodeKind, AxisKind, StmtKind
 from .._node import ATTRS, BUFFER, NONE, PRIM, STMT, SYMBOL, get, lazy, makers, maybe, name_of, row
 from .._values import Array, Map, ProgramAttrs
 from ..ir.base import Node
@@ -39,7 +40,7 @@ class SeqStmt(Stmt):
     size = property(lambda self: len(self.seq))
 
     def _row_s(self, w):
-        self._begin(w, 0)
+        self._begin(w, StmtKind.SEQ)
         for stmt in self.seq:
             w.refer(STMT, stmt)
 
@@ -68,7 +69,7 @@ class For(Stmt):
         self.step = None if step is None else _scalar(step, loop_var.dtype)
 
     def _row_s(self, w):
-        self._begin(w, 1)
+        self._begin(w, StmtKind.FOR)
         w.refer(SYMBOL, self.loop_var)
         w.refer(PRIM, self.min)
         w.refer(PRIM, self.extent)
@@ -94,7 +95,7 @@ class While(Stmt):
         self.condition, self.body = _scalar(condition), body
 
     def _row_s(self, w):
-        self._begin(w, 5)
+        self._begin(w, StmtKind.WHILE)
         w.refer(PRIM, self.condition)
         w.refer(STMT, self.body)
 
@@ -106,7 +107,7 @@ class IfThenElse(Stmt):
         self.condition, self.then_case, self.else_case = _scalar(condition), then_case, else_case
 
     def _row_s(self, w):
-        self._begin(w, 4)
+        self._begin(w, StmtKind.IF)
         w.refer(PRIM, self.condition)
         w.refer(STMT, self.then_case)
         w.maybe(STMT, self.else_case)
@@ -119,7 +120,7 @@ class Bind(Stmt):
         self.var, self.value, self.body = var, _scalar(value), body
 
     def _row_s(self, w):
-        self._begin(w, 6)
+        self._begin(w, StmtKind.BIND)
         w.refer(SYMBOL, self.var)
         w.refer(PRIM, self.value)
 
@@ -136,7 +137,7 @@ class AssertStmt(Stmt):
         self.message_parts = Array(part if isinstance(part, StringImm) else StringImm(part) for part in message_parts)
 
     def _row_s(self, w):
-        self._begin(w, 10)
+        self._begin(w, StmtKind.ASSERT)
         w.refer(PRIM, self.condition)
         w.text(self.error_kind.value)
         for part in self.message_parts:
@@ -156,7 +157,7 @@ class BufferStore(Stmt):
     def _row_s(self, w):
         if self.predicate is not None:
             raise NotImplementedError("a store with a mask is not here")
-        self._begin(w, 3)
+        self._begin(w, StmtKind.STORE)
         w.refer(BUFFER, self.buffer)
         w.refer(PRIM, self.value)
         for index in self.indices:
@@ -170,15 +171,15 @@ class AttrStmt(Stmt):
         self.node, self.attr_key, self.value, self.body = node, attr_key, _scalar(value), body
 
     def _row_s(self, w):
-        self._begin(w, 7)
+        self._begin(w, StmtKind.ATTR)
         if self.node is None:
-            w.out.extend((1, NONE, NONE))
+            w.out.extend((AttrNodeKind.NOTHING, NONE, NONE))
         elif isinstance(self.node, IterVar):
-            w.number(2)
+            w.number(AttrNodeKind.THREAD)
             w.refer(SYMBOL, self.node.var)
             w.text(self.node.thread_tag)
         else:
-            w.number(0)
+            w.number(AttrNodeKind.PRIM)
             w.refer(PRIM, _scalar(self.node))
             w.number(NONE)
         w.text(self.attr_key)
@@ -193,7 +194,7 @@ class AllocBuffer(Stmt):
         self.buffer, self.annotations = buffer, Map(annotations or {})
 
     def _row_s(self, w):
-        self._begin(w, 8)
+        self._begin(w, StmtKind.ALLOC)
         w.refer(BUFFER, self.buffer)
         w.maybe(ATTRS, ProgramAttrs.of(self, self.annotations))
 
@@ -212,7 +213,7 @@ class DeclBuffer(Stmt):
         return self.buffer.data
 
     def _row_s(self, w):
-        self._begin(w, 9)
+        self._begin(w, StmtKind.DECLARE)
         w.refer(BUFFER, self.buffer)
 
 
@@ -223,7 +224,7 @@ class Evaluate(Stmt):
         self.value = _scalar(value)
 
     def _row_s(self, w):
-        self._begin(w, 11)
+        self._begin(w, StmtKind.EVALUATE)
         w.refer(PRIM, self.value)
 
 
@@ -234,7 +235,7 @@ class Return(Stmt):
         self.value = _scalar(value)
 
     def _row_s(self, w):
-        self._begin(w, 12)
+        self._begin(w, StmtKind.RETURN)
         w.refer(PRIM, self.value)
 
 
@@ -242,14 +243,14 @@ class Break(Stmt):
     """Ends the loop."""
 
     def _row_s(self, w):
-        self._begin(w, 13)
+        self._begin(w, StmtKind.BREAK)
 
 
 class Continue(Stmt):
     """Goes on with the next iteration."""
 
     def _row_s(self, w):
-        self._begin(w, 14)
+        self._begin(w, StmtKind.CONTINUE)
 
 
 class BufferRegion(Node):
@@ -316,7 +317,7 @@ class SBlock(Stmt):
         self._block(w, None, None)
 
     def _block(self, w, values, predicate):
-        self._begin(w, 2)
+        self._begin(w, StmtKind.BLOCK)
         w.text(self.name_hint)
         always = isinstance(predicate, IntImm) and predicate.value == 1
         w.maybe(PRIM, None if always else predicate)
@@ -404,9 +405,9 @@ def _load(stmt):
     words = row(STMT, stmt._s)
     fields = stmt.__dict__
     match words[0]:
-        case 0:
+        case StmtKind.SEQ:
             fields["seq"] = Array(get(STMT, item) for item in words[1:])
-        case 1:
+        case StmtKind.FOR:
             fields["loop_var"] = get(SYMBOL, words[1])
             fields["min"], fields["extent"], fields["step"] = (
                 get(PRIM, words[2]),
@@ -421,40 +422,48 @@ def _load(stmt):
             fields["thread_binding"] = thread
             fields["annotations"] = _annotations(words[7])
             fields["body"] = get(STMT, words[8])
-        case 2:
+        case StmtKind.BLOCK:
             _load_block(stmt, words)
-        case 3:
+        case StmtKind.STORE:
             fields["buffer"], fields["value"] = get(BUFFER, words[1]), get(PRIM, words[2])
             fields["indices"], fields["predicate"] = (
                 Array(get(PRIM, item) for item in words[3:]),
                 None,
             )
-        case 4:
+        case StmtKind.IF:
             fields["condition"], fields["then_case"] = get(PRIM, words[1]), get(STMT, words[2])
             fields["else_case"] = maybe(STMT, words[3])
-        case 5:
+        case StmtKind.WHILE:
             fields["condition"], fields["body"] = get(PRIM, words[1]), get(STMT, words[2])
-        case 6:
+        case StmtKind.BIND:
             fields["var"], fields["value"] = get(SYMBOL, words[1]), get(PRIM, words[2])
-        case 7:
-            if words[1] == 0:
+        case StmtKind.ATTR:
+            if words[1] == AttrNodeKind.PRIM:
                 fields["node"] = get(PRIM, words[2])
-            elif words[1] == 1:
+            elif words[1] == AttrNodeKind.NOTHING:
                 fields["node"] = None
             else:
                 fields["node"] = IterVar(None, get(SYMBOL, words[2]), IterVar.ThreadIndex, name_of(words[3]))
             fields["attr_key"], fields["value"] = name_of(words[4]), get(PRIM, words[5])
             fields["body"] = get(STMT, words[6])
-        case 8:
+        case StmtKind.ALLOC:
             fields["buffer"], fields["annotations"] = get(BUFFER, words[1]), _annotations(words[2])
-        case 9:
+        case StmtKind.DECLARE:
             fields["buffer"] = get(BUFFER, words[1])
-        case 10:
+        case StmtKind.ASSERT:
             fields["condition"] = get(PRIM, words[1])
             fields["error_kind"] = StringImm(name_of(words[2]))
             fields["message_parts"] = Array(StringImm(name_of(item)) for item in words[3:])
-        case 11 | 12:
+        case StmtKind.EVALUATE | StmtKind.RETURN:
             fields["value"] = get(PRIM, words[1])
+
+
+_AXES = {
+    AxisKind.SPATIAL: IterVar.DataPar,
+    AxisKind.REDUCE: IterVar.CommReduce,
+    AxisKind.SCAN: IterVar.Ordered,
+    AxisKind.OPAQUE: 4,
+}
 
 
 def _load_block(stmt, words):
@@ -473,7 +482,7 @@ def _load_block(stmt, words):
             get(PRIM, read.word()),
             maybe(PRIM, read.word()),
         )
-        kind = {0: IterVar.DataPar, 1: IterVar.CommReduce, 2: IterVar.Ordered}.get(kind, 4)
+        kind = _AXES[kind]
         iters.append(IterVar(Range.from_min_extent(low, extent), var, kind))
         values.append(value)
     fields["iter_vars"] = iters
@@ -492,27 +501,26 @@ def _load_block(stmt, words):
         stmt.__dict__["predicate"] = IntImm("bool", 1) if predicate is None else predicate
 
 
-_CLASSES = [
-    SeqStmt,
-    For,
-    None,
-    BufferStore,
-    IfThenElse,
-    While,
-    Bind,
-    AttrStmt,
-    AllocBuffer,
-    DeclBuffer,
-    AssertStmt,
-    Evaluate,
-    Return,
-    Break,
-    Continue,
-]
+_CLASSES = {
+    StmtKind.SEQ: SeqStmt,
+    StmtKind.FOR: For,
+    StmtKind.STORE: BufferStore,
+    StmtKind.IF: IfThenElse,
+    StmtKind.WHILE: While,
+    StmtKind.BIND: Bind,
+    StmtKind.ATTR: AttrStmt,
+    StmtKind.ALLOC: AllocBuffer,
+    StmtKind.DECLARE: DeclBuffer,
+    StmtKind.ASSERT: AssertStmt,
+    StmtKind.EVALUATE: Evaluate,
+    StmtKind.RETURN: Return,
+    StmtKind.BREAK: Break,
+    StmtKind.CONTINUE: Continue,
+}
 
 
 def _make(number, words):
-    cls = (SBlock if words[5] else SBlockRealize) if words[0] == 2 else _CLASSES[words[0]]
+    cls = (SBlock if words[5] else SBlockRealize) if words[0] == StmtKind.BLOCK else _CLASSES[words[0]]
     return lazy(cls, STMT, number, _load)
 
 

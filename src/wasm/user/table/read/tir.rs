@@ -1,14 +1,15 @@
 //! Rows of scalar expressions, buffers and statements.
 
 use super::Reader;
-use crate::ir::{AttrNode, Buffer, ForKind, Id, PrimExpr, PrimId, Region, Stmt, StmtId};
+use crate::boundary::rows::{AttrNodeKind, AxisKind, LoopKind, ScalarKind, StmtKind};
+use crate::ir::{AttrNode, Buffer, ForKind, Id, IterKind, PrimExpr, PrimId, Region, Stmt, StmtId};
 use crate::wasm::user::table::{NONE, Space};
 
 impl Reader<'_> {
     pub(super) fn prim_row(&mut self, id: PrimId) {
         let prim = self.store.prim_rc(id);
         let dtype = self.store.prim_dtype(id);
-        self.words.push(prim_kind(&prim));
+        self.words.push(scalar_kind(&prim) as u32);
         self.dtype(dtype);
         match &*prim {
             PrimExpr::Int { value, .. } => self.long(*value as u64),
@@ -69,7 +70,7 @@ impl Reader<'_> {
 
     pub(super) fn stmt_row(&mut self, id: StmtId) {
         let stmt = self.store.stmt(id).clone();
-        self.words.push(stmt_kind(&stmt));
+        self.words.push(stmt_kind(&stmt) as u32);
         match stmt {
             Stmt::Seq(list) => {
                 let ids: Vec<StmtId> = self.store.items(list).collect();
@@ -80,12 +81,12 @@ impl Reader<'_> {
                 self.prims(&[head.min, head.extent]);
                 self.maybe(Space::Prim, head.step);
                 match head.kind {
-                    ForKind::Serial => self.words.extend([0, NONE]),
-                    ForKind::Parallel => self.words.extend([1, NONE]),
-                    ForKind::Vectorized => self.words.extend([2, NONE]),
-                    ForKind::Unrolled => self.words.extend([3, NONE]),
+                    ForKind::Serial => self.words.extend([LoopKind::Serial as u32, NONE]),
+                    ForKind::Parallel => self.words.extend([LoopKind::Parallel as u32, NONE]),
+                    ForKind::Vectorized => self.words.extend([LoopKind::Vectorized as u32, NONE]),
+                    ForKind::Unrolled => self.words.extend([LoopKind::Unrolled as u32, NONE]),
                     ForKind::Thread(tag) => {
-                        self.words.push(4);
+                        self.words.push(LoopKind::Thread as u32);
                         self.name(tag);
                     }
                 }
@@ -103,7 +104,7 @@ impl Reader<'_> {
                 self.count(block.iters.len());
                 for iter in &block.iters {
                     self.symbol(iter.var);
-                    self.words.push(iter.kind as u32);
+                    self.words.push(axis_kind(iter.kind) as u32);
                     self.prims(&[iter.min, iter.extent]);
                     self.maybe(Space::Prim, iter.value);
                 }
@@ -140,13 +141,13 @@ impl Reader<'_> {
             Stmt::Attr { node, key, value, body } => {
                 match node {
                     AttrNode::Prim(prim) => {
-                        self.words.push(0);
+                        self.words.push(AttrNodeKind::Prim as u32);
                         self.prim(prim);
                         self.words.push(NONE);
                     }
-                    AttrNode::Nothing => self.words.extend([1, NONE, NONE]),
+                    AttrNode::Nothing => self.words.extend([AttrNodeKind::Nothing as u32, NONE, NONE]),
                     AttrNode::Thread { var, tag } => {
-                        self.words.push(2);
+                        self.words.push(AttrNodeKind::Thread as u32);
                         self.symbol(var);
                         self.name(tag);
                     }
@@ -185,48 +186,55 @@ impl Reader<'_> {
     }
 }
 
-/// The number of a kind of scalar expression, in the order of [`PrimExpr`].
-fn prim_kind(prim: &PrimExpr) -> u32 {
-    match prim {
-        PrimExpr::Int { .. } => 0,
-        PrimExpr::Float { .. } => 1,
-        PrimExpr::Str(_) => 2,
-        PrimExpr::Any => 3,
-        PrimExpr::Var(_) => 4,
-        PrimExpr::Binary { .. } => 5,
-        PrimExpr::Not(_) => 6,
-        PrimExpr::Cast { .. } => 7,
-        PrimExpr::Select { .. } => 8,
-        PrimExpr::Call { .. } => 9,
-        PrimExpr::Load { .. } => 10,
-        PrimExpr::Data(_) => 11,
-        PrimExpr::Buffer(_) => 12,
-        PrimExpr::Ramp { .. } => 13,
-        PrimExpr::Broadcast { .. } => 14,
-        PrimExpr::Shuffle { .. } => 15,
-        PrimExpr::Let { .. } => 16,
-        PrimExpr::Reducer(_) => 17,
-        PrimExpr::Attrs(_) => 18,
+fn axis_kind(kind: IterKind) -> AxisKind {
+    match kind {
+        IterKind::Spatial => AxisKind::Spatial,
+        IterKind::Reduce => AxisKind::Reduce,
+        IterKind::Scan => AxisKind::Scan,
+        IterKind::Opaque => AxisKind::Opaque,
     }
 }
 
-/// The number of a kind of statement, in the order of [`Stmt`].
-fn stmt_kind(stmt: &Stmt) -> u32 {
+fn scalar_kind(prim: &PrimExpr) -> ScalarKind {
+    match prim {
+        PrimExpr::Int { .. } => ScalarKind::Int,
+        PrimExpr::Float { .. } => ScalarKind::Float,
+        PrimExpr::Str(_) => ScalarKind::Str,
+        PrimExpr::Any => ScalarKind::Any,
+        PrimExpr::Var(_) => ScalarKind::Var,
+        PrimExpr::Binary { .. } => ScalarKind::Binary,
+        PrimExpr::Not(_) => ScalarKind::Not,
+        PrimExpr::Cast { .. } => ScalarKind::Cast,
+        PrimExpr::Select { .. } => ScalarKind::Select,
+        PrimExpr::Call { .. } => ScalarKind::Call,
+        PrimExpr::Load { .. } => ScalarKind::Load,
+        PrimExpr::Data(_) => ScalarKind::Data,
+        PrimExpr::Buffer(_) => ScalarKind::Buffer,
+        PrimExpr::Ramp { .. } => ScalarKind::Ramp,
+        PrimExpr::Broadcast { .. } => ScalarKind::Broadcast,
+        PrimExpr::Shuffle { .. } => ScalarKind::Shuffle,
+        PrimExpr::Let { .. } => ScalarKind::Let,
+        PrimExpr::Reducer(_) => ScalarKind::Reducer,
+        PrimExpr::Attrs(_) => ScalarKind::Attrs,
+    }
+}
+
+fn stmt_kind(stmt: &Stmt) -> StmtKind {
     match stmt {
-        Stmt::Seq(_) => 0,
-        Stmt::For(..) => 1,
-        Stmt::Block(_) => 2,
-        Stmt::Store { .. } => 3,
-        Stmt::If { .. } => 4,
-        Stmt::While { .. } => 5,
-        Stmt::Bind { .. } => 6,
-        Stmt::Attr { .. } => 7,
-        Stmt::Alloc(..) => 8,
-        Stmt::Declare(_) => 9,
-        Stmt::Assert { .. } => 10,
-        Stmt::Evaluate(_) => 11,
-        Stmt::Return(_) => 12,
-        Stmt::Break => 13,
-        Stmt::Continue => 14,
+        Stmt::Seq(_) => StmtKind::Seq,
+        Stmt::For(..) => StmtKind::For,
+        Stmt::Block(_) => StmtKind::Block,
+        Stmt::Store { .. } => StmtKind::Store,
+        Stmt::If { .. } => StmtKind::If,
+        Stmt::While { .. } => StmtKind::While,
+        Stmt::Bind { .. } => StmtKind::Bind,
+        Stmt::Attr { .. } => StmtKind::Attr,
+        Stmt::Alloc(..) => StmtKind::Alloc,
+        Stmt::Declare(_) => StmtKind::Declare,
+        Stmt::Assert { .. } => StmtKind::Assert,
+        Stmt::Evaluate(_) => StmtKind::Evaluate,
+        Stmt::Return(_) => StmtKind::Return,
+        Stmt::Break => StmtKind::Break,
+        Stmt::Continue => StmtKind::Continue,
     }
 }

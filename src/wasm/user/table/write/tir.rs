@@ -1,6 +1,7 @@
 //! Scalar expressions, buffers and statements from rows.
 
 use super::{DEEPEST_PRIM, Writer};
+use crate::boundary::rows::{AttrNodeKind, AxisKind, LoopKind, ScalarKind, StmtKind};
 use crate::ir::{
     AttrNode, Block, Buffer, BufferLayout, Double, For, ForKind, Id, IterKind, IterVar, PrimExpr, PrimId, PrimOp, Reducer,
     Region, Stmt, StmtId, Store,
@@ -10,34 +11,34 @@ use crate::wasm::user::{Js, error};
 
 impl Writer<'_> {
     pub(super) fn prim_row(&mut self) -> Js<PrimId> {
-        let (kind, dtype) = (self.word()?, self.dtype()?);
+        let (kind, dtype) = (self.kind("scalar expression")?, self.dtype()?);
         let lanes = |lanes: u32| u16::try_from(lanes).map_err(|_| error("there are too many lanes"));
         let prim = match kind {
-            0 => PrimExpr::Int { value: self.long()? as i64, dtype },
-            1 => PrimExpr::Float { value: Double(f64::from_bits(self.long()?)), dtype },
-            2 => PrimExpr::Str(self.name()?),
-            3 => PrimExpr::Any,
-            4 => PrimExpr::Var(self.symbol()?),
-            5 => {
+            ScalarKind::Int => PrimExpr::Int { value: self.long()? as i64, dtype },
+            ScalarKind::Float => PrimExpr::Float { value: Double(f64::from_bits(self.long()?)), dtype },
+            ScalarKind::Str => PrimExpr::Str(self.name()?),
+            ScalarKind::Any => PrimExpr::Any,
+            ScalarKind::Var => PrimExpr::Var(self.symbol()?),
+            ScalarKind::Binary => {
                 let op = self.word()?;
                 let op = PrimOp::ALL.get(op as usize).copied().ok_or_else(|| error("there is no such operation"))?;
                 PrimExpr::Binary { op, a: self.prim()?, b: self.prim()? }
             }
-            6 => PrimExpr::Not(self.prim()?),
-            7 => PrimExpr::Cast { dtype, value: self.prim()? },
-            8 => PrimExpr::Select { cond: self.prim()?, then: self.prim()?, other: self.prim()? },
-            9 => PrimExpr::Call { op: self.name()?, args: self.rest(Self::prim)?.into(), dtype },
-            10 => PrimExpr::Load { buffer: self.buffer()?, indices: self.rest(Self::prim)?.into() },
-            11 => PrimExpr::Data(self.buffer()?),
-            12 => PrimExpr::Buffer(self.buffer()?),
-            13 => PrimExpr::Ramp { base: self.prim()?, stride: self.prim()?, lanes: lanes(self.word()?)? },
-            14 => PrimExpr::Broadcast { value: self.prim()?, lanes: lanes(self.word()?)? },
-            15 => {
+            ScalarKind::Not => PrimExpr::Not(self.prim()?),
+            ScalarKind::Cast => PrimExpr::Cast { dtype, value: self.prim()? },
+            ScalarKind::Select => PrimExpr::Select { cond: self.prim()?, then: self.prim()?, other: self.prim()? },
+            ScalarKind::Call => PrimExpr::Call { op: self.name()?, args: self.rest(Self::prim)?.into(), dtype },
+            ScalarKind::Load => PrimExpr::Load { buffer: self.buffer()?, indices: self.rest(Self::prim)?.into() },
+            ScalarKind::Data => PrimExpr::Data(self.buffer()?),
+            ScalarKind::Buffer => PrimExpr::Buffer(self.buffer()?),
+            ScalarKind::Ramp => PrimExpr::Ramp { base: self.prim()?, stride: self.prim()?, lanes: lanes(self.word()?)? },
+            ScalarKind::Broadcast => PrimExpr::Broadcast { value: self.prim()?, lanes: lanes(self.word()?)? },
+            ScalarKind::Shuffle => {
                 let vectors = self.counted(Self::prim)?.into();
                 PrimExpr::Shuffle { vectors, indices: self.rest(Self::prim)?.into() }
             }
-            16 => PrimExpr::Let { var: self.symbol()?, value: self.prim()?, body: self.prim()? },
-            17 => {
+            ScalarKind::Let => PrimExpr::Let { var: self.symbol()?, value: self.prim()?, body: self.prim()? },
+            ScalarKind::Reducer => {
                 let lhs = self.counted(Self::symbol)?;
                 let n = lhs.len();
                 let rhs = self.many(n, Self::symbol)?.into();
@@ -45,8 +46,7 @@ impl Writer<'_> {
                 let identities = self.many(n, Self::prim)?.into();
                 PrimExpr::Reducer(Box::new(Reducer { lhs: lhs.into(), rhs, results, identities }))
             }
-            18 => PrimExpr::Attrs(self.attrs()?.ok_or_else(|| error("attributes are missing"))?),
-            _ => return Err(error("there is no such scalar expression")),
+            ScalarKind::Attrs => PrimExpr::Attrs(self.attrs()?.ok_or_else(|| error("attributes are missing"))?),
         };
         let id = self.store.prim(prim);
         if self.store.prim_depth(id) > DEEPEST_PRIM { Err(error("this nests too deep")) } else { Ok(id) }
@@ -59,57 +59,58 @@ impl Writer<'_> {
     }
 
     pub(super) fn stmt_row(&mut self) -> Js<StmtId> {
-        let (kind, pre) = (self.word()?, self.maybe(Space::Stmt, Store::stmt_at)?);
+        let (kind, pre) = (self.kind("statement")?, self.maybe(Space::Stmt, Store::stmt_at)?);
         // The statement that it is a copy of is not in it.
         self.depth = 0;
         let stmt = match kind {
-            0 => {
+            StmtKind::Seq => {
                 let all = self.rest(Self::stmt)?;
                 Stmt::Seq(self.store.list(&all))
             }
-            1 => {
+            StmtKind::For => {
                 let (var, min, extent, step) = (self.symbol()?, self.prim()?, self.prim()?, self.maybe_prim()?);
-                let (kind, tag) = (self.word()?, self.maybe_text()?);
+                let (kind, tag) = (self.kind("loop")?, self.maybe_text()?);
                 let kind = match (kind, tag) {
-                    (0, _) => ForKind::Serial,
-                    (1, _) => ForKind::Parallel,
-                    (2, _) => ForKind::Vectorized,
-                    (3, _) => ForKind::Unrolled,
-                    (_, Some(tag)) => ForKind::Thread(self.store.name(tag)),
-                    _ => return Err(error("a loop over threads needs the name of their index")),
+                    (LoopKind::Serial, _) => ForKind::Serial,
+                    (LoopKind::Parallel, _) => ForKind::Parallel,
+                    (LoopKind::Vectorized, _) => ForKind::Vectorized,
+                    (LoopKind::Unrolled, _) => ForKind::Unrolled,
+                    (LoopKind::Thread, Some(tag)) => ForKind::Thread(self.store.name(tag)),
+                    (LoopKind::Thread, None) => return Err(error("a loop over threads needs the name of their index")),
                 };
                 let annotations = self.attrs()?;
                 Stmt::For(Box::new(For { var, min, extent, step, kind, annotations }), self.stmt()?)
             }
-            2 => Stmt::Block(self.block()?),
-            3 => Stmt::Store { buffer: self.buffer()?, value: self.prim()?, indices: self.rest(Self::prim)?.into() },
-            4 => Stmt::If { cond: self.prim()?, then: self.stmt()?, other: self.maybe_stmt()? },
-            5 => Stmt::While { cond: self.prim()?, body: self.stmt()? },
-            6 => Stmt::Bind { var: self.symbol()?, value: self.prim()? },
-            7 => {
-                let node = match self.word()? {
-                    0 => {
+            StmtKind::Block => Stmt::Block(self.block()?),
+            StmtKind::Store => {
+                Stmt::Store { buffer: self.buffer()?, value: self.prim()?, indices: self.rest(Self::prim)?.into() }
+            }
+            StmtKind::If => Stmt::If { cond: self.prim()?, then: self.stmt()?, other: self.maybe_stmt()? },
+            StmtKind::While => Stmt::While { cond: self.prim()?, body: self.stmt()? },
+            StmtKind::Bind => Stmt::Bind { var: self.symbol()?, value: self.prim()? },
+            StmtKind::Attr => {
+                let node = match self.kind("attribute")? {
+                    AttrNodeKind::Prim => {
                         let prim = self.prim()?;
                         self.word()?;
                         AttrNode::Prim(prim)
                     }
-                    1 => {
+                    AttrNodeKind::Nothing => {
                         self.word()?;
                         self.word()?;
                         AttrNode::Nothing
                     }
-                    _ => AttrNode::Thread { var: self.symbol()?, tag: self.name()? },
+                    AttrNodeKind::Thread => AttrNode::Thread { var: self.symbol()?, tag: self.name()? },
                 };
                 Stmt::Attr { node, key: self.name()?, value: self.prim()?, body: self.stmt()? }
             }
-            8 => Stmt::Alloc(self.buffer()?, self.attrs()?),
-            9 => Stmt::Declare(self.buffer()?),
-            10 => Stmt::Assert { cond: self.prim()?, kind: self.name()?, parts: self.rest(Self::name)?.into() },
-            11 => Stmt::Evaluate(self.prim()?),
-            12 => Stmt::Return(self.prim()?),
-            13 => Stmt::Break,
-            14 => Stmt::Continue,
-            _ => return Err(error("there is no such statement")),
+            StmtKind::Alloc => Stmt::Alloc(self.buffer()?, self.attrs()?),
+            StmtKind::Declare => Stmt::Declare(self.buffer()?),
+            StmtKind::Assert => Stmt::Assert { cond: self.prim()?, kind: self.name()?, parts: self.rest(Self::name)?.into() },
+            StmtKind::Evaluate => Stmt::Evaluate(self.prim()?),
+            StmtKind::Return => Stmt::Return(self.prim()?),
+            StmtKind::Break => Stmt::Break,
+            StmtKind::Continue => Stmt::Continue,
         };
         self.shallow()?;
         Ok(match pre {
@@ -123,11 +124,11 @@ impl Writer<'_> {
         let (body, bare, annotations) = (self.stmt()?, self.flag()?, self.attrs()?);
         let iters = self.counted(|read| {
             let var = read.symbol()?;
-            let kind = match read.word()? {
-                0 => IterKind::Spatial,
-                1 => IterKind::Reduce,
-                2 => IterKind::Scan,
-                _ => IterKind::Opaque,
+            let kind = match read.kind("axis")? {
+                AxisKind::Spatial => IterKind::Spatial,
+                AxisKind::Reduce => IterKind::Reduce,
+                AxisKind::Scan => IterKind::Scan,
+                AxisKind::Opaque => IterKind::Opaque,
             };
             Ok(IterVar { var, kind, min: read.prim()?, extent: read.prim()?, value: read.maybe_prim()? })
         })?;
