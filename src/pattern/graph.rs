@@ -1,6 +1,7 @@
 //! Patterns that use one another, matched in a block of bindings.
 
-use super::matcher::{Bound, Matcher, extents, same_extents};
+use super::matcher::{Bound, Matcher};
+use super::rare::{extents, same_extents};
 use super::{Pat, Patterns};
 use crate::ir::walk::for_each_child;
 use crate::ir::{Binding, Expr, Store, VarId};

@@ -37,6 +37,7 @@
 
 mod graph;
 mod matcher;
+mod rare;
 
 pub use graph::{Context, Edge, match_graph};
 pub use matcher::{Bound, MAX_STEPS, Matcher, Matches};

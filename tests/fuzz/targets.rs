@@ -2,6 +2,7 @@
 
 use passlab::check::step::Budget;
 use passlab::check::{relax, relay, tir};
+use passlab::diag::Severity;
 use passlab::eval::{CacheShape, EvalOptions, eval_function};
 use passlab::ir::Store;
 use passlab::parse::{Options, parse_with, trace::parse_trace};
@@ -109,7 +110,10 @@ fn program(source: &str) {
     if !opened.is_ok() {
         return;
     }
-    let (module, _) = opened.into_module(store);
+    let (module, found) = opened.into_module(store);
+    if found.iter().any(|found| found.severity == Severity::Error) {
+        return;
+    }
     let printed = passlab::print::module(store, &module, &passlab::print::PrintOptions::default());
     let _ = open(store, &printed);
     let _ = passlab::verify::verify(store, &module);

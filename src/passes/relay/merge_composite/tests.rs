@@ -78,3 +78,23 @@ fn a_pattern_with_too_many_orders_is_refused() {
     let pattern = (0..30).fold("is_constant()".to_owned(), |inner, i| format!("({inner} + a{i})"));
     assert!(failure(&call(&pattern), &program).contains("too many steps"));
 }
+
+#[test]
+fn parts_have_names_and_operators_may_be_said_in_short() {
+    let program = "def @main(%x: Tensor[(2), float32]) {
+        %0 = add(%x, 1f);
+        %1 = multiply(%0, 1f);
+        (nn.relu(cast(cast(%1, dtype=\"int32\"), dtype=\"float32\")), %x)
+    }";
+    let composite = |pattern: &str| {
+        let text = after(&call(pattern), program);
+        let names = text.split("PartitionedFromPattern=\"").nth(1).and_then(|rest| rest.split('"').next());
+        names.unwrap_or_default().to_owned()
+    };
+    assert_eq!(composite("add(x, is_constant()) * is_constant()"), "add_multiply_");
+    // The same constant is asked for twice, and there are two.
+    unchanged(&call("add(x, (c := is_constant())) * c"), program);
+    assert_eq!(composite("nn.relu((is_op('add')(a, b) * c).through('cast'))"), "add_multiply_cast_cast_nn.relu_");
+    assert_eq!(composite("(is_op('exp') | is_op('nn.relu'))(x)"), "nn.relu_");
+    assert_eq!(composite("wildcard().has_attr({'TOpPattern': 1})(x, is_constant())"), "add_");
+}

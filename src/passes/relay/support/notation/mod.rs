@@ -5,11 +5,10 @@
 //! another pattern. `nn.relu(x)` is short for `is_op("nn.relu")(x)`, and `p.through("cast")` one cast or more of what `p`
 //! matches: both are not TVM's.
 
-use crate::ir::{AttrValue, DType, Double, Id, Name, OpId};
+mod rare;
+
+use crate::ir::{Id, Name, OpId};
 use crate::ops::{self, OpPattern};
-use crate::parse::suggest;
-use crate::pass::call::{CallArg, parse_calls};
-use crate::pass::spec::Literal;
 use crate::pattern::{Pat, Pattern, Patterns};
 
 /// A pattern that was read.
@@ -43,9 +42,6 @@ struct Reader<'t, 'n> {
     patterns: Patterns,
     depth: usize,
 }
-
-const MAKERS: [&str; 6] = ["is_op", "wildcard", "is_constant", "is_var", "is_tuple", "is_tuple_get_item"];
-const METHODS: [&str; 4] = ["optional", "has_attr", "has_dtype", "through"];
 
 impl<'t> Reader<'t, '_> {
     fn peek(&mut self) -> &'t str {
@@ -81,9 +77,7 @@ impl<'t> Reader<'t, '_> {
 
     /// Reads the operator of that name.
     fn op(&self, name: &str) -> Result<OpId, String> {
-        let names = || ops::all().iter().filter(|info| info.relay_rule().is_some()).map(|info| info.name);
-        let near = || suggest::nearest(name, names()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        ops::lookup(name).ok_or_else(|| format!("there is no operator `{name}`{}", near()))
+        ops::lookup(name).ok_or_else(|| rare::no_operator(name))
     }
 
     /// Reads the dotted name of an operator before a bracket, if one stands here.
@@ -96,72 +90,30 @@ impl<'t> Reader<'t, '_> {
         Some(op)
     }
 
-    /// Converts a literal to the value of an attribute.
-    fn value(&mut self, literal: &Literal) -> Result<AttrValue, String> {
-        Ok(match literal {
-            Literal::None => AttrValue::Null,
-            Literal::Bool(value) => AttrValue::Bool(*value),
-            Literal::Int(value) => AttrValue::int(*value),
-            Literal::Float(value) => AttrValue::Float(Double(*value)),
-            Literal::Str(text) => AttrValue::Str((self.intern)(text)),
-            Literal::List(items) => {
-                let items: Result<Vec<_>, _> = items.iter().map(|item| self.value(item)).collect();
-                AttrValue::Array(items?.into())
-            }
-            other => return Err(format!("an attribute has no such value: {other}")),
-        })
-    }
-
     /// Reads the attributes of `has_attr`. That of operators themselves says how they are fused.
     fn has_attr(&mut self, pattern: Pat) -> Result<Pat, String> {
         const KINDS: [OpPattern; 5] =
             [OpPattern::ElemWise, OpPattern::Broadcast, OpPattern::Injective, OpPattern::CommReduce, OpPattern::OutEWiseFusable];
-        let Literal::Dict(entries) = self.literal()? else { return Err("has_attr takes a dictionary".to_owned()) };
-        if let [(Literal::Str(name), Literal::Int(kind))] = entries.as_slice()
-            && name == "TOpPattern"
-        {
-            let kind = KINDS.into_iter().find(|known| *known as i64 == *kind).unwrap_or(OpPattern::Opaque);
-            let kind = self.add(Pattern::OpKind(kind));
-            return Ok(self.add(Pattern::And(pattern, kind)));
+        let before = self.peek();
+        if !(self.take('{') && self.text().is_ok_and(|name| name == "TOpPattern") && self.take(':')) {
+            self.rest = before;
+            return self.attrs(pattern);
         }
-        let mut wanted = Vec::with_capacity(entries.len());
-        for (name, value) in &entries {
-            let Literal::Str(name) = name else { return Err("has_attr takes names with values".to_owned()) };
-            wanted.push((name.clone(), self.value(value)?));
-        }
-        Ok(self.add(Pattern::Attrs(pattern, wanted)))
+        let kind = KINDS.into_iter().find(|kind| self.peek().starts_with((b'0' + *kind as u8) as char));
+        self.word();
+        self.want('}')?;
+        let kind = self.add(Pattern::OpKind(kind.unwrap_or(OpPattern::Opaque)));
+        Ok(self.add(Pattern::And(pattern, kind)))
     }
 
-    /// Reads the literal up to the bracket that closes what was opened before.
-    fn literal(&mut self) -> Result<Literal, String> {
+    /// Reads a text in quotes, as names are.
+    fn text(&mut self) -> Result<&'t str, String> {
         let rest = self.peek();
-        let (mut open, mut quote) = (0usize, None);
-        let end = rest.find(|c: char| {
-            match (quote, c) {
-                (Some(mark), _) if mark == c => quote = None,
-                (Some(_), _) => {}
-                (None, '"' | '\'') => quote = Some(c),
-                (None, '(' | '[' | '{') => open += 1,
-                (None, ')' | ']' | '}' | ',') if open == 0 => return true,
-                (None, ')' | ']' | '}') => open -= 1,
-                _ => {}
-            }
-            false
-        });
-        let (text, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let quoted = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+        let quoted = quoted.or_else(|| rest.strip_prefix('\'').and_then(|rest| rest.split_once('\'')));
+        let (text, after) = quoted.ok_or("a text was expected")?;
         self.rest = after;
-        let read = parse_calls(&format!("value({text})")).ok().and_then(|calls| calls.into_iter().next());
-        match read.and_then(|call| call.args.into_iter().next()) {
-            Some((None, CallArg::Literal(literal))) => Ok(literal),
-            _ => Err(format!("a value was expected at `{text}`")),
-        }
-    }
-
-    fn text(&mut self) -> Result<String, String> {
-        match self.literal()? {
-            Literal::Str(text) => Ok(text),
-            _ => Err("a text was expected".to_owned()),
-        }
+        Ok(text)
     }
 
     fn either(&mut self) -> Result<Pat, String> {
@@ -216,34 +168,16 @@ impl<'t> Reader<'t, '_> {
             let method = self.word();
             self.want('(')?;
             pattern = match method {
-                "optional" => self.optional(pattern)?,
                 "has_attr" => self.has_attr(pattern)?,
                 "through" => {
                     let name = self.text()?;
-                    let op = self.op(&name)?;
+                    let op = self.op(name)?;
                     self.add(Pattern::Chain { op, end: pattern })
                 }
-                "has_dtype" => {
-                    let name = self.text()?;
-                    let dtype = DType::parse(&name).ok_or_else(|| format!("`{name}` is no type of elements"))?;
-                    self.add(Pattern::DType(pattern, dtype))
-                }
-                _ => return Err(unknown(method, &METHODS)),
+                _ => self.rare_method(method, pattern)?,
             };
             self.want(')')?;
         }
-    }
-
-    fn optional(&mut self, pattern: Pat) -> Result<Pat, String> {
-        if self.word() != "lambda" {
-            return Err("optional takes a function: optional(lambda x: is_op(\"nn.relu\")(x))".to_owned());
-        }
-        let name = self.word();
-        self.want(':')?;
-        self.names.push((name, pattern));
-        let longer = self.either()?;
-        self.names.retain(|(_, known)| *known != pattern);
-        Ok(self.patterns.either(longer, pattern))
     }
 
     fn atom(&mut self) -> Result<Pat, String> {
@@ -278,30 +212,13 @@ impl<'t> Reader<'t, '_> {
         let form = match name {
             "is_op" => {
                 let name = self.text()?;
-                Pattern::Op(self.op(&name)?)
+                Pattern::Op(self.op(name)?)
             }
             "wildcard" => Pattern::Wildcard,
             "is_constant" => Pattern::Constant,
-            "is_var" if self.peek().starts_with(')') => Pattern::Var(None),
-            "is_var" => Pattern::Var(Some(self.text()?)),
-            "is_tuple" => {
-                self.want('[')?;
-                Pattern::Tuple(self.list(']')?)
-            }
-            "is_tuple_get_item" => {
-                let tuple = self.either()?;
-                let index = if self.take(',') { self.literal()? } else { Literal::None };
-                let index = if let Literal::Int(index) = index { u32::try_from(index).ok() } else { None };
-                Pattern::TupleGetItem { tuple, index }
-            }
-            _ => return Err(unknown(name, &MAKERS)),
+            _ => self.rare_form(name)?,
         };
         self.want(')')?;
         Ok(self.add(form))
     }
-}
-
-fn unknown(name: &str, all: &[&'static str]) -> String {
-    let near = suggest::nearest(name, all.iter().copied()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-    format!("`{name}` is not known in a pattern; {} are{near}", all.join(", "))
 }
