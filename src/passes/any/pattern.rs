@@ -3,6 +3,8 @@
 //! Characters, `.`, `\d`, `\w`, `\s`, classes `[a-z_]` and `[^0-9]`, each with `*`, `+` or `?` behind it; `|` between
 //! whole patterns; `^` and `$`. Groups and counts are refused. As with Python's `re.match`, which TVM asks, a pattern
 //! has to match the beginning of the name: `conv` matches `conv2d`, and `conv$` does not.
+//!
+//! Of our own, because a library that is as linear and small (regex-lite) makes the engine 16 KB larger.
 
 /// One position of a pattern.
 enum Atom {
