@@ -28,7 +28,7 @@ pub use offset::elem_offset;
 pub use poly::{Range, is_negative};
 pub use reshape::{has_reshape_pattern, same_size};
 pub use rewrite::{
-    Nothing, Rewriting, StmtMutator, copy_stmt, over_body, rebuild_func, rewrite_body, rewrite_func, substitute_stmt,
+    Nothing, Rewriting, StmtMutator, copy_stmt, has_kinds, over_body, rebuild_func, rewrite_body, rewrite_func, substitute_stmt,
 };
 pub use subst::substitute;
 pub use target::{TARGET_KINDS, complete_target, device_type};

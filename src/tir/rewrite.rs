@@ -11,7 +11,7 @@ mod expr;
 mod stmt;
 
 use crate::diag::Diagnostic;
-use crate::ir::{Buffer, Expr, ExprId, Id, Origin, PrimExpr, PrimFunc, PrimId, Rewrite, StmtId, Store, Symbol};
+use crate::ir::{Buffer, Expr, ExprId, Id, Kinds, Origin, PrimExpr, PrimFunc, PrimId, Rewrite, StmtId, Store, Symbol};
 use rustc_hash::FxHashMap;
 
 /// Rewrites statements and expressions with a hook for each kind. Every hook changes nothing by default.
@@ -25,6 +25,11 @@ pub trait StmtMutator {
     /// True if a function is well-formed after each single rewrite. If not, all changes of a function count as one.
     fn stepwise(&self) -> bool {
         true
+    }
+
+    /// Returns the kinds of nodes of which it needs one to change anything; `None` if there is no such set.
+    fn needs(&self) -> Option<Kinds> {
+        None
     }
 
     /// Rewrites a statement. `None` keeps it, over its rewritten children. [`Rewriting::descend`] makes that, and
@@ -282,6 +287,9 @@ impl<'s> Rewriting<'s> {
 /// Rewrites the body of a function; the same function when nothing changed. The errors are those of
 /// [`Rewriting::fail`].
 pub fn rewrite_func(store: &mut Store, func: ExprId, mutator: &mut dyn StmtMutator) -> Result<ExprId, Vec<Diagnostic>> {
+    if mutator.needs().is_some_and(|kinds| !has_kinds(store, func, kinds)) {
+        return Ok(func);
+    }
     let (stepwise, rule) = (mutator.stepwise(), mutator.rule());
     let mut found = Vec::new();
     let mut run = |store: &mut Store| {
@@ -294,6 +302,14 @@ pub fn rewrite_func(store: &mut Store, func: ExprId, mutator: &mut dyn StmtMutat
     };
     let new = if stepwise { run(store) } else { store.rewrite(rule, func, func, run) };
     if found.is_empty() { Ok(new) } else { Err(found) }
+}
+
+/// True if a function of TIR has nodes of one of these kinds.
+pub fn has_kinds(store: &mut Store, func: ExprId, kinds: Kinds) -> bool {
+    match store.expr(func) {
+        Expr::PrimFunc(id) => store.kinds_in(id).meets(kinds),
+        _ => false,
+    }
 }
 
 /// Rewrites the body of a function with `f`, as one rewrite; the same function when nothing changed. The errors are

@@ -1,12 +1,14 @@
 //! The memory of a session: every node of every version, and the data that they share.
 
 mod attributes;
+mod kinds;
 mod outside;
 mod prim;
 mod provenance;
 mod relax;
 mod size;
 
+pub use kinds::Kinds;
 pub use prim::Pointer;
 pub use provenance::Mark;
 pub use size::{MAX_TYPE_DEPTH, MAX_TYPE_SIZE};
@@ -84,6 +86,9 @@ pub struct Store {
     /// The output types by the relations of operators for known inputs: keyed by their address, attributes and the
     /// types of the inputs. For `infer` alone.
     pub related: FxHashMap<Box<[u32]>, TypeId>,
+    /// The kinds of nodes in functions of TIR and in scalar expressions, as far as they were asked for.
+    kinds: IdMap<PrimFunc, Kinds>,
+    prim_kinds: IdMap<PrimExpr, Kinds>,
     open_extents: bool,
     /// The rewrites of this session.
     pub log: RewriteLog,

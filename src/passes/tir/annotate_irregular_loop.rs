@@ -2,7 +2,7 @@
 //!
 //! Source: `src/s_tir/transform/annotate_irregular_loop.cc`.
 
-use crate::ir::{AttrValue, ExprId, For, ForKind, Module, PrimExpr, Stmt, StmtId, Store};
+use crate::ir::{AttrValue, ExprId, For, ForKind, Kinds, Module, PrimExpr, Stmt, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
@@ -64,6 +64,10 @@ struct Annotate {
 impl StmtMutator for Annotate {
     fn rule(&self) -> &'static str {
         "irregular loop marked"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::JUMP)
     }
 
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {

@@ -2,7 +2,7 @@
 //!
 //! Source: `src/s_tir/transform/canonicalize_loop.cc`.
 
-use crate::ir::{ExprId, For, Module, PrimExpr, PrimOp, Stmt, StmtId, show_dim};
+use crate::ir::{ExprId, For, Kinds, Module, PrimExpr, PrimOp, Stmt, StmtId, show_dim};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, binary, math, rewrite_func};
@@ -56,6 +56,10 @@ struct Canonicalize {
 impl StmtMutator for Canonicalize {
     fn rule(&self) -> &'static str {
         "loop counted from zero by one"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::SHIFTED_LOOP)
     }
 
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {

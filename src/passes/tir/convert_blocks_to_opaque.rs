@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/convert_blocks_to_opaque.cc`.
 
 use super::block_of;
-use crate::ir::{Block, ExprId, Id, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
+use crate::ir::{Block, ExprId, Id, Kinds, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
@@ -65,6 +65,10 @@ struct Convert;
 impl StmtMutator for Convert {
     fn rule(&self) -> &'static str {
         "block variables substituted"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::BLOCK)
     }
 
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {

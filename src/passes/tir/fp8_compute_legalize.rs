@@ -41,7 +41,7 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, args: &Args) -> Result<Option<ExprId>, PassError> {
-    if Small::Float8.is_native(cx.store, func) {
+    if Small::Float8.is_done(cx.store, func) {
         return Ok(Some(func));
     }
     let wide = args.str("promote_dtype").and_then(DType::parse);

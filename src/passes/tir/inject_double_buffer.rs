@@ -4,10 +4,10 @@
 
 use super::prim_func;
 use crate::ir::{
-    AttrNode, AttrsId, Buffer, DType, ExprId, For, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol,
+    AttrNode, AttrsId, Buffer, DType, ExprId, For, Id, Kinds, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol,
 };
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
-use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, rewrite_func};
+use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, has_kinds, rewrite_func};
 use rustc_hash::FxHashMap;
 
 /// TVM's `s_tir.transform.InjectDoubleBuffer`.
@@ -71,6 +71,9 @@ const FLAT: &str = "InjectDoubleBuffer expects flat 1-d buffers.  Has FlattenBuf
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
     let Some(prim) = prim_func(cx.store, func) else { return Ok(None) };
+    if !has_kinds(cx.store, func, Kinds::ATTR) {
+        return Ok(Some(func));
+    }
     let split = cx.config_field("s_tir.InjectDoubleBuffer", "split_loop");
     let mut entries = FxHashMap::default();
     detect(cx.store, prim.body, &mut entries);

@@ -4,7 +4,7 @@
 
 use super::prim_func;
 use super::storage_scope::Scope;
-use crate::ir::{AttrValue, Block, Buffer, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
+use crate::ir::{AttrValue, Block, Buffer, ExprId, Id, Kinds, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Knowing, Known, Rewriting, StmtMutator, binary, constant, descend_knowing, enter_knowing, math, rewrite_func};
 
@@ -147,6 +147,10 @@ impl Permute {
 impl StmtMutator for Permute {
     fn rule(&self) -> &'static str {
         "layout permuted"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::BLOCK_ANNOTATION)
     }
 
     fn stepwise(&self) -> bool {

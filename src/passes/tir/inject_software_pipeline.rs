@@ -7,10 +7,10 @@ mod pipeline;
 mod queue;
 
 use super::{block_of, convert_ssa, infer_fragment, prim_func};
-use crate::ir::{Block, Buffer, ExprId, For, Id, Module, PrimId, PrimParam, Region, Stmt, StmtId, Store};
+use crate::ir::{Block, Buffer, ExprId, For, Id, Kinds, Module, PrimId, PrimParam, Region, Stmt, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::access::block_reads_and_writes;
-use crate::tir::{Rewriting, StmtMutator, rewrite_func};
+use crate::tir::{Rewriting, StmtMutator, has_kinds, rewrite_func};
 use pipeline::Pipeline;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -95,6 +95,9 @@ class Module:
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
     let Some(prim) = prim_func(cx.store, func) else { return Ok(None) };
+    if !has_kinds(cx.store, func, Kinds::LOOP_ANNOTATION | Kinds::BLOCK_ANNOTATION) {
+        return Ok(Some(func));
+    }
     let known = prim.params.iter().filter_map(|param| match param {
         PrimParam::Buffer(buffer) => Some(*buffer),
         PrimParam::Var(_) => None,

@@ -5,7 +5,7 @@
 mod inject;
 mod touched;
 
-use crate::ir::{AttrNode, ExprId, Module, Stmt, StmtId};
+use crate::ir::{AttrNode, ExprId, Kinds, Module, Stmt, StmtId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Knowing, Known, Rewriting, StmtMutator, descend_knowing, rewrite_func};
 use inject::Injector;
@@ -72,6 +72,10 @@ impl Knowing for Virtual {
 impl StmtMutator for Virtual {
     fn rule(&self) -> &'static str {
         "virtual threads injected"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::ATTR)
     }
 
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {

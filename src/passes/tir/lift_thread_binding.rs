@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/lift_thread_binding.cc`.
 
 use super::hash_order::map_order;
-use crate::ir::{Attrs, AttrsId, ExprId, For, ForKind, Id, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
+use crate::ir::{Attrs, AttrsId, ExprId, For, ForKind, Id, Kinds, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 use rustc_hash::FxHashMap;
@@ -77,6 +77,10 @@ struct Lift {
 impl StmtMutator for Lift {
     fn rule(&self) -> &'static str {
         "thread bindings lifted"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::THREADS)
     }
 
     fn stepwise(&self) -> bool {

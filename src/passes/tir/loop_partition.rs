@@ -5,10 +5,12 @@
 mod find;
 mod unmark;
 
-use crate::ir::{AttrNode, DType, ExprId, For, ForKind, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
+use crate::ir::{
+    AttrNode, DType, ExprId, For, ForKind, Id, Kinds, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol,
+};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::{Analyzer, Domains, IntSet};
-use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, rewrite_body, substitute_stmt};
+use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, has_kinds, rewrite_body, substitute_stmt};
 use find::{Finder, Selector, common, interval};
 use rustc_hash::FxHashSet;
 use unmark::Unmark;
@@ -64,6 +66,10 @@ class Module:
 const MOST: usize = 200_000;
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
+    // Loops are chosen by a hint or by a condition that is likely, and nothing else changes.
+    if !has_kinds(cx.store, func, Kinds::LIKELY | Kinds::ATTR) {
+        return Ok(Some(func));
+    }
     let flag = |name| cx.config_field("s_tir.LoopPartition", name) != 0;
     let mut partition = Partition {
         selector: Selector::new(flag("partition_const_loop")),

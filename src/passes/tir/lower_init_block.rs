@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/lower_init_block.cc`.
 
 use super::block_of;
-use crate::ir::{Block, ExprId, IterKind, IterVar, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
+use crate::ir::{Block, ExprId, IterKind, IterVar, Kinds, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
 
@@ -68,6 +68,10 @@ struct InitLower;
 impl StmtMutator for InitLower {
     fn rule(&self) -> &'static str {
         "init lowered"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::INIT)
     }
 
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {

@@ -5,11 +5,11 @@
 
 use super::{block_of, prim_func};
 use crate::ir::{
-    Block, Buffer, DType, ExprId, Id, Module, PrimExpr, PrimId, PrimOp, PrimParam, Region, Stmt, StmtId, Store, show_dim,
+    Block, Buffer, DType, ExprId, Id, Kinds, Module, PrimExpr, PrimId, PrimOp, PrimParam, Region, Stmt, StmtId, Store, show_dim,
 };
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
-use crate::tir::{Rewriting, StmtMutator, binary, cast, elem_offset, rewrite_func, substitute};
+use crate::tir::{Rewriting, StmtMutator, binary, cast, elem_offset, has_kinds, rewrite_func, substitute};
 use rustc_hash::FxHashMap;
 
 /// TVM's `s_tir.transform.LowerMatchBuffer`.
@@ -64,6 +64,9 @@ class Module:
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
     let Some(prim) = prim_func(cx.store, func) else { return Ok(None) };
+    if !has_kinds(cx.store, func, Kinds::MATCH) {
+        return Ok(Some(func));
+    }
     let mut lower = Lower::default();
     // A parameter keeps the caller's value and is never bound again.
     for param in &prim.params {

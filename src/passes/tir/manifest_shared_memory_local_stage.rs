@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/manifest_shared_memory_local_stage.cc`.
 
 use super::block_of;
-use crate::ir::{Block, Buffer, ExprId, For, ForKind, Id, Module, PrimExpr, PrimId, PrimOp, Region, Stmt, StmtId};
+use crate::ir::{Block, Buffer, ExprId, For, ForKind, Id, Kinds, Module, PrimExpr, PrimId, PrimOp, Region, Stmt, StmtId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, rewrite_func};
 
@@ -98,6 +98,10 @@ struct Manifest {
 impl StmtMutator for Manifest {
     fn rule(&self) -> &'static str {
         "local stage inserted"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::BLOCK_ANNOTATION)
     }
 
     fn stepwise(&self) -> bool {

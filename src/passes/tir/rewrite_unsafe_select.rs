@@ -2,7 +2,7 @@
 //!
 //! Source: `src/s_tir/transform/rewrite_unsafe_select.cc`.
 
-use crate::ir::{DType, ExprId, Module, PrimExpr, PrimId, Store};
+use crate::ir::{DType, ExprId, Kinds, Module, PrimExpr, PrimId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::effect::{Effect, effect_of_call};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
@@ -54,6 +54,10 @@ struct Guard;
 impl StmtMutator for Guard {
     fn rule(&self) -> &'static str {
         "unsafe choice guarded"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::SELECT)
     }
 
     fn prim(&mut self, cx: &mut Rewriting<'_>, _: PrimId, post: PrimId) -> PrimId {

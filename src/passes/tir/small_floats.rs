@@ -7,7 +7,8 @@ mod convert;
 pub(super) mod storage;
 
 use super::{prim_func, targets};
-use crate::ir::{AttrValue, DType, DTypeCode, ExprId, Store};
+use crate::ir::{AttrValue, DType, DTypeCode, ExprId, Kinds, Store};
+use crate::tir::has_kinds;
 
 /// The floats that a pass lowers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,8 +26,15 @@ impl Small {
         }
     }
 
-    /// True if the target of a function supports them natively: newer devices of CUDA do.
-    pub(super) fn is_native(self, store: &Store, func: ExprId) -> bool {
+    /// True if nothing is to be done: a function has none of them, or its target supports them, as newer devices of CUDA do.
+    pub(super) fn is_done(self, store: &mut Store, func: ExprId) -> bool {
+        let kinds = match self {
+            Small::Bfloat16 => Kinds::BFLOAT16,
+            Small::Float8 => Kinds::FLOAT8,
+        };
+        if !has_kinds(store, func, kinds) {
+            return true;
+        }
         let target = prim_func(store, func).and_then(|prim| store.attr(prim.attrs, "target").cloned());
         let Some(target) = target else { return false };
         let text = |name: &str| match targets::field(store, &target, name) {

@@ -4,7 +4,7 @@
 //! `index_map_m16n8k8_matrixC` in `python/tvm/s_tir/tensor_intrin/cuda.py`.
 
 use super::block_of;
-use crate::ir::{Buffer, DType, ExprId, Id, Module, PrimId, PrimOp, StmtId, Store};
+use crate::ir::{Buffer, DType, ExprId, Id, Kinds, Module, PrimId, PrimOp, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
@@ -80,6 +80,10 @@ fn layout(scope: &str) -> Option<([i64; 2], [i64; 2])> {
 impl StmtMutator for Transform {
     fn rule(&self) -> &'static str {
         "matrix laid out"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::SPECIAL_MEMORY)
     }
 
     fn stepwise(&self) -> bool {

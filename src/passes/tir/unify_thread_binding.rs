@@ -2,7 +2,7 @@
 //!
 //! Source: `src/s_tir/transform/unify_thread_binding.cc`.
 
-use crate::ir::{AttrNode, AttrsId, ExprId, For, ForKind, Id, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Symbol};
+use crate::ir::{AttrNode, AttrsId, ExprId, For, ForKind, Id, Kinds, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
 use crate::tir::{Rewriting, StmtMutator, cast, rewrite_func};
@@ -50,6 +50,10 @@ struct Unify {
 impl StmtMutator for Unify {
     fn rule(&self) -> &'static str {
         "thread bindings unified"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::THREADS)
     }
 
     fn stepwise(&self) -> bool {

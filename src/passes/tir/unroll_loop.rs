@@ -2,10 +2,10 @@
 //!
 //! Source: `src/tirx/transform/unroll_loop.cc`.
 
-use crate::ir::{Buffer, ExprId, For, ForKind, Id, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
+use crate::ir::{Buffer, ExprId, For, ForKind, Id, Kinds, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
-use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, rewrite_func, substitute_stmt};
+use crate::tir::{Rewriting, StmtMutator, binary, copy_stmt, has_kinds, rewrite_func, substitute_stmt};
 use rustc_hash::FxHashSet;
 
 /// TVM's `tirx.transform.UnrollLoop`.
@@ -60,7 +60,13 @@ class Module:
 const MOST: usize = 2_000_000;
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
+    let marked = has_kinds(cx.store, func, Kinds::UNROLLED | Kinds::ATTR | Kinds::IDLE_LOOP);
     let field = |name| cx.config_field("tirx.UnrollLoop", name);
+    // A loop that is not marked is only unrolled if that makes no more statements than the settings allow.
+    let plain = field("auto_max_step") <= 0 && field("auto_max_extent") <= 0 && field("unroll_local_access") == 0;
+    if plain && !marked {
+        return Ok(Some(func));
+    }
     let mut unroll = Unroll {
         max_step: field("auto_max_step"),
         max_depth: field("auto_max_depth"),

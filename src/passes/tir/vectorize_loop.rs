@@ -9,7 +9,7 @@ mod predicate;
 
 use super::{prim_func, targets};
 use crate::ir::{
-    AttrNode, AttrValue, DType, ExprId, For, ForKind, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol,
+    AttrNode, AttrValue, DType, ExprId, For, ForKind, Kinds, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store, Symbol,
 };
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, cast, math, rewrite_func, substitute_stmt};
@@ -137,6 +137,10 @@ impl StmtMutator for Serial {
         "vectorized loop made serial"
     }
 
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::VECTORIZED)
+    }
+
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
         let Stmt::For(head, _) = cx.store.stmt(id) else { return None };
         if head.kind != ForKind::Vectorized {
@@ -159,6 +163,10 @@ struct Loops {
 impl StmtMutator for Loops {
     fn rule(&self) -> &'static str {
         "loop vectorized"
+    }
+
+    fn needs(&self) -> Option<Kinds> {
+        Some(Kinds::VECTORIZED)
     }
 
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
