@@ -88,6 +88,8 @@ pub struct Rewriting<'s> {
     buffers: FxHashMap<Id<Buffer>, Id<Buffer>>,
     /// The results for expressions, and true if a rule had a part in one.
     memo: FxHashMap<PrimId, (PrimId, bool)>,
+    /// Expressions to visit; between two it is empty, and kept for its room.
+    stack: Vec<(PrimId, bool)>,
     /// True if definitions are made anew, as in a copy that stands beside the original.
     fresh: bool,
     /// True while there is fuel left, so that hooks are called.
@@ -113,7 +115,8 @@ impl<'s> Rewriting<'s> {
             store,
             symbols: FxHashMap::default(),
             buffers: FxHashMap::default(),
-            memo: FxHashMap::default(),
+            memo: FxHashMap::with_capacity_and_hasher(48, Default::default()),
+            stack: Vec::with_capacity(16),
             fresh: false,
             live: true,
             ruled: false,

@@ -210,7 +210,12 @@ impl Store {
 
     /// Calls `visit` with each expression in `root` once, operands before the expressions that they are in.
     pub fn for_each_prim(&self, root: PrimId, visit: &mut dyn FnMut(PrimId, &PrimExpr)) {
-        let mut seen: IdMap<PrimExpr, ()> = IdMap::new();
+        /// So many expressions are found faster in a list than in a table.
+        const FEW: usize = 16;
+        if self.prim_depth(root) == 0 {
+            return visit(root, self.prim_of_id(root));
+        }
+        let (mut few, mut seen): (Vec<PrimId>, IdMap<PrimExpr, ()>) = (Vec::with_capacity(FEW), IdMap::new());
         let mut stack = vec![(root, false)];
         while let Some((id, open)) = stack.pop() {
             let expr = self.prim_of_id(id);
@@ -218,8 +223,13 @@ impl Store {
                 visit(id, expr);
                 continue;
             }
-            if seen.insert(id, ()).is_some() {
+            if few.contains(&id) || seen.contains(id) {
                 continue;
+            }
+            if few.len() < FEW {
+                few.push(id);
+            } else {
+                seen.insert(id, ());
             }
             stack.push((id, true));
             let first = stack.len();

@@ -26,8 +26,10 @@ impl Rewriting<'_> {
             self.ruled |= *ruled;
             return *new;
         }
-        let mut stack = vec![(root, false)];
-        while let Some((id, open)) = stack.pop() {
+        let mut stack = std::mem::take(&mut self.stack);
+        let bottom = stack.len();
+        stack.push((root, false));
+        while let Some((id, open)) = if stack.len() > bottom { stack.pop() } else { None } {
             if open {
                 self.leave(mutator, id);
                 continue;
@@ -53,6 +55,7 @@ impl Rewriting<'_> {
             });
             stack[first..].reverse();
         }
+        self.stack = stack;
         let (new, ruled) = self.memo.get(&root).copied().unwrap_or((root, false));
         self.ruled |= ruled;
         new
@@ -61,41 +64,50 @@ impl Rewriting<'_> {
     fn leave(&mut self, mutator: &mut dyn StmtMutator, id: PrimId) {
         let expr = self.store.prim_rc(id);
         let (mut same, mut ruled) = (true, false);
-        let new = expr.over(&mut |child| {
+        expr.for_each_child(&mut |child| {
             let (new, by_rule) = self.memo.get(&child).copied().unwrap_or((child, false));
             same &= new == child;
             ruled |= by_rule;
-            new
         });
-        let new = match new {
-            PrimExpr::Var(symbol) => match self.symbol(symbol) {
-                Some(value) => {
-                    self.memo.insert(id, (value, false));
-                    return;
-                }
-                None => PrimExpr::Var(symbol),
-            },
-            PrimExpr::Data(buffer) => PrimExpr::Data(self.renamed_buffer(buffer, &mut same)),
-            PrimExpr::Buffer(buffer) => PrimExpr::Buffer(self.renamed_buffer(buffer, &mut same)),
-            PrimExpr::Let { var, value, body } => {
-                let new = self.renamed(var);
-                same &= new == var;
-                PrimExpr::Let { var: new, value, body }
-            }
-            PrimExpr::Load { buffer, indices } => {
-                let (new, indices) = self.access(mutator, buffer, indices, &mut same);
-                PrimExpr::Load { buffer: new, indices }
-            }
-            other => other,
-        };
-        let post = if same { id } else { self.store.prim(new) };
+        if let PrimExpr::Var(symbol) = *expr
+            && let Some(value) = self.symbol(symbol)
+        {
+            self.memo.insert(id, (value, false));
+            return;
+        }
+        let post = if same { self.over_same(mutator, id, &expr) } else { self.over_new(mutator, &expr) };
         let result = if self.live { mutator.prim(self, id, post) } else { post };
         self.memo.insert(id, (result, ruled || result != post));
     }
 
-    fn renamed_buffer(&self, buffer: crate::ir::Id<crate::ir::Buffer>, same: &mut bool) -> crate::ir::Id<crate::ir::Buffer> {
-        let new = self.buffer(buffer);
-        *same &= new == buffer;
-        new
+    /// Returns an expression whose operands stay: only what it names may be another thing now.
+    fn over_same(&mut self, mutator: &mut dyn StmtMutator, id: PrimId, expr: &PrimExpr) -> PrimId {
+        let new = match *expr {
+            PrimExpr::Data(buffer) if self.buffer(buffer) != buffer => PrimExpr::Data(self.buffer(buffer)),
+            PrimExpr::Buffer(buffer) if self.buffer(buffer) != buffer => PrimExpr::Buffer(self.buffer(buffer)),
+            PrimExpr::Let { var, value, body } if self.renamed(var) != var => {
+                PrimExpr::Let { var: self.renamed(var), value, body }
+            }
+            PrimExpr::Load { buffer, ref indices } => match mutator.access(self, buffer, indices) {
+                Some((buffer, indices)) => PrimExpr::Load { buffer, indices: indices.into() },
+                None if self.buffer(buffer) == buffer => return id,
+                None => PrimExpr::Load { buffer: self.buffer(buffer), indices: indices.clone() },
+            },
+            _ => return id,
+        };
+        self.store.prim(new)
+    }
+
+    /// Returns an expression over its rewritten operands, of which some changed.
+    fn over_new(&mut self, mutator: &mut dyn StmtMutator, expr: &PrimExpr) -> PrimId {
+        let new = match expr.over(&mut |child| self.memo.get(&child).map_or(child, |(new, _)| *new)) {
+            PrimExpr::Let { var, value, body } => PrimExpr::Let { var: self.renamed(var), value, body },
+            PrimExpr::Load { buffer, indices } => {
+                let (buffer, indices) = self.access(mutator, buffer, indices, &mut false);
+                PrimExpr::Load { buffer, indices }
+            }
+            other => other,
+        };
+        self.store.prim(new)
     }
 }
