@@ -112,9 +112,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     if replaced.is_empty() {
         return Ok(new);
     }
-    for &(name, func) in module.functions() {
+    for (name, func) in new.functions().to_vec() {
         if prim_func(store, func).is_some() && store.attr_str(func_attrs(store, func), "global_symbol").is_some() {
-            // As in TVM, rewrites the calls of the original function, so a target bound above is lost.
             let called = rewrite_func(store, func, &mut Redirect { replaced: &replaced, on_device: false })?;
             new.set_function(name, called);
         }
