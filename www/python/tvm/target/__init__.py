@@ -2,7 +2,7 @@
 
 from .._codes import TARGET_KINDS
 from .._node import Object
-from .._values import Map
+from .._values import Map, object_classes
 
 
 class TargetKind(Object):
@@ -130,13 +130,25 @@ class Target(Object):
 
     __repr__ = __str__
 
+    def _loaded(self):
+        config = dict(self._fields)
+        host = config.pop("host", None)
+        if not config.get("tag"):
+            config.pop("tag", None)
+        self.config = Map(config)
+        self.host = host if host is None or isinstance(host, Target) else Target(dict(host))
+
+    def _said(self):
+        """What it is, with defaults."""
+        return self.kind.name, sorted(self.keys), sorted(self.attrs.items(), key=str), self.tag
+
     def __eq__(self, other):
         if isinstance(other, str):
             other = Target(other)
-        return isinstance(other, Target) and self._as_attr() == other._as_attr()
+        return isinstance(other, Target) and self._said() == other._said() and self.host == other.host
 
     def __hash__(self):
-        return hash(str(self))
+        return hash(str(self._said()[0]))
 
     def __enter__(self):
         _current.append(self)
@@ -268,3 +280,6 @@ def cuda(model="unknown", arch=None, options=None):
 def list_tags():
     """Names of targets that are known."""
     return {**_TAGS, **_APPLE}
+
+
+object_classes["Target"] = Target

@@ -65,6 +65,13 @@ def Apply(ftransform):
     return PyPrimFuncPass(lambda func, mod, ctx: ftransform(func), PassInfo(0, "Apply"))
 
 
+def Filter(fcond):
+    """A pass that keeps the tensor programs for which a function is true."""
+    from ..ir.transform import PassInfo
+
+    return PyPrimFuncPass(lambda func, mod, ctx: func if fcond(func) else None, PassInfo(0, "tirx.Filter"))
+
+
 class HoistedConditionals(enum.Flag):
     """The conditions that HoistExpression moves out of loops."""
 
