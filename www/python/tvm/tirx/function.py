@@ -214,10 +214,29 @@ class IndexMap(Node):
     def _structural(self):
         return [list(self.initial_indices), list(self.final_indices)]
 
+    def _distinct(self):
+        """The same map with a name for each index."""
+        from .functor import substitute
+
+        names, renamed = [], {}
+        for var in self.initial_indices:
+            name, count = var.name, 0
+            while name in names:
+                count += 1
+                name = f"{var.name}_{count}"
+            names.append(name)
+            if name != var.name:
+                renamed[var] = Var(name, var.dtype)
+        if not renamed:
+            return self
+        initial = [renamed.get(var, var) for var in self.initial_indices]
+        return IndexMap(initial, [substitute(index, renamed) for index in self.final_indices])
+
     def __repr__(self):
-        params = ", ".join(var.name for var in self.initial_indices)
-        final = "".join(f"{index}, " for index in self.final_indices)
-        return f"T.index_map(lambda {params}: ({final.rstrip(' ') if len(self.final_indices) == 1 else final[:-2]}))"
+        shown = self._distinct()
+        params = ", ".join(var.name for var in shown.initial_indices)
+        final = "".join(f"{index}, " for index in shown.final_indices)
+        return f"T.index_map(lambda {params}: ({final.rstrip(' ') if len(shown.final_indices) == 1 else final[:-2]}))"
 
 
 _ = (NONE, PrimType)

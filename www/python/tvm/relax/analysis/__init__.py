@@ -7,6 +7,7 @@ from ..._values import Array, Map
 from ...ir.expr import Expr, GlobalVar, Var
 from ...ir.module import IRModule
 from ...ir.type import Type
+from .layouts import suggest_layout_transforms
 from .memory import estimate_memory_usage
 
 

@@ -202,6 +202,7 @@ def text(value, names):
     if isinstance(value, (RV, StmtSRef)):
         return names(value)
     if isinstance(value, IndexMap):
+        value = value._distinct()
         params = ", ".join(var.name for var in value.initial_indices)
         return f"lambda {params}: ({', '.join(_mapped(item) for item in value.final_indices)},)"
     if isinstance(value, tuple) or isinstance(value, list):
