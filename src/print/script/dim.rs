@@ -1,8 +1,9 @@
 //! Scalar expressions in Relax programs: extents, and scalars as values.
 
+use super::super::tir::type_name;
 use super::Script;
 use super::value::push_float_literal;
-use crate::ir::{DType, Dim, Id, PrimExpr, PrimId, PrimOp, Symbol};
+use crate::ir::{DType, Dim, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use std::fmt::Write;
 
 /// The precedence of an operator in Python.
@@ -152,13 +153,11 @@ impl Script<'_> {
             Some(declared) => declared.push(symbol),
             None if self.alone => {
                 self.usage.tir = true;
-                let dtype = self.store.symbol(symbol).dtype;
-                self.pending.push(format!("{name} = T.{dtype}()"));
+                self.pending.push(format!("{name} = {}", variable_of(self.store, symbol)));
             }
             None => {
                 self.usage.tir = true;
-                let dtype = self.store.symbol(symbol).dtype;
-                self.prelude.push(format!("{name} = T.{dtype}()"));
+                self.prelude.push(format!("{name} = {}", variable_of(self.store, symbol)));
             }
         }
         out.push_str(&name);
@@ -171,6 +170,13 @@ impl Script<'_> {
         self.store.for_each_prim(id, &mut |_, part| found |= matches!(part, PrimExpr::Var(symbol) if declared.contains(symbol)));
         found
     }
+}
+
+/// Returns what makes a variable of that type: `T.int64()`, `T.handle("int64", "global")`.
+pub(in super::super) fn variable_of(store: &Store, symbol: Id<Symbol>) -> String {
+    let dtype = store.symbol(symbol).dtype;
+    let made = if store.pointee(dtype).is_some() { "" } else { "()" };
+    format!("{}{made}", type_name(store, dtype))
 }
 
 /// Returns the function form of an operation.

@@ -12,6 +12,7 @@ mod value;
 
 use super::{LineInfo, LineRole, NameInfo, Named, Printed};
 use crate::ir::{Buffer, Expr, ExprId, Id, IdMap, Module, Store, Symbol, Var, VarId};
+pub(super) use dim::variable_of;
 use names::Names;
 use std::fmt::Write;
 pub(super) use value::{push_dict, push_float_literal, push_str_literal};

@@ -1,6 +1,6 @@
 //! Scalar expressions, parts of buffers and attributes.
 
-use super::super::script::{push_dict, push_float_literal};
+use super::super::script::{push_dict, push_float_literal, variable_of};
 use super::Tir;
 use super::uses::Named;
 use crate::ir::{
@@ -40,7 +40,7 @@ pub(super) fn operator(name: &str) -> Option<(&'static str, u8)> {
 }
 
 /// Returns `T.float32`, `T.handle`, `T.handle("int64", "global")`.
-pub(super) fn type_name(store: &Store, dtype: DType) -> String {
+pub(in super::super) fn type_name(store: &Store, dtype: DType) -> String {
     match store.pointee(dtype) {
         Some(Pointer { element: DType::VOID, scope }) => format!("T.handle(storage_scope=\"{}\")", store.str(scope)),
         Some(Pointer { element, scope }) if store.str(scope).is_empty() => format!("T.handle(\"{element}\")"),
@@ -416,9 +416,7 @@ impl Tir<'_, '_> {
         }
         let frame = self.home(Named::Symbol(symbol));
         let name = self.script.define_symbol(symbol, self.frames[frame].scope);
-        let dtype = self.script.store.symbol(symbol).dtype;
-        let made = if self.script.store.pointee(dtype).is_some() { "" } else { "()" };
-        self.declare(frame, &format!("{name} = {}{made}", type_name(self.script.store, dtype)));
+        self.declare(frame, &format!("{name} = {}", variable_of(self.script.store, symbol)));
         name
     }
 

@@ -14,6 +14,7 @@ use super::LineRole;
 use super::script::{Place, Script};
 use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Block, DType, Expr, ExprId, For, Id, Name, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Symbol, Type};
+pub(super) use expr::type_name;
 use rustc_hash::FxHashSet;
 use stmt::Step;
 use uses::{Spot, Uses};

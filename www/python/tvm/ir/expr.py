@@ -1,5 +1,7 @@
 """Expressions that all dialects have: variables, calls, tuples, references to functions, constants."""
 
+import json
+
 from .. import _engine
 from .._codes import ExprKind, ScalarKind
 from .._node import (
@@ -499,6 +501,10 @@ class StringImm(Expr):
     def __init__(self, value, span=None):
         self.value = str(value)
         self._ty = StringType()
+
+    def script(self, **options):
+        """The text of it, as TVM prints it."""
+        return json.dumps(self.value, ensure_ascii=False)
 
     def __eq__(self, other):
         if isinstance(other, StringImm):

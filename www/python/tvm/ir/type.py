@@ -105,6 +105,13 @@ class PointerType(Type):
         self.element_type = element_type
         self.storage_scope = storage_scope
 
+    def script(self, **options):
+        """The text of it, as TVM prints it."""
+        element, scope = str(self.element_type.dtype), self.storage_scope
+        if element == "void":
+            return f'T.handle(storage_scope="{scope}")' if scope else "T.handle"
+        return f'T.handle("{element}", "{scope}")' if scope else f'T.handle("{element}")'
+
     def _row_t(self, w):
         w.number(TypeKind.PRIM)
         w.text(dtype_text(self))

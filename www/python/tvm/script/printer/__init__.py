@@ -36,7 +36,7 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     from ...relax.expr import Binding, BindingBlock
     from ...tirx.buffer import Buffer
     from ...tirx.expr import IterVar
-    from ...tirx.stmt import BufferRegion, Stmt
+    from ...tirx.stmt import BufferRegion, MatchBufferRegion, Stmt
 
     if isinstance(node, IRModule):
         words = _engine.words(node._words())
@@ -53,6 +53,8 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
         return _scalar_text(node, verbose_expr)
     if isinstance(node, (Buffer, BufferRegion)):
         return _buffer_text(node, verbose_expr)
+    if isinstance(node, MatchBufferRegion):
+        return _match_text(node)
     if isinstance(node, Range):
         return f"I.Range({node.min}, {node.min + node.extent})"
     if isinstance(node, IterVar):
@@ -73,15 +75,24 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
 def _body_of(stmt):
     """A statement, behind declarations of what it does not define."""
     from ...tirx.function import PrimFunc
-    from ...tirx.stmt import SBlock, SBlockRealize, SeqStmt
+    from ...tirx.stmt import AttrStmt, Evaluate, SBlock, SBlockRealize, SeqStmt
 
-    # A block alone would be taken for the root of the function.
-    alone = isinstance(stmt, (SBlock, SBlockRealize))
-    text = _engine.call("table_print_node", 0, number(EXPR, PrimFunc([], SeqStmt([stmt]) if alone else stmt)), 0)
-    lines = text.split("\n")
+    # A block alone would be taken for the root of the function, and an attribute is only written in short at its end.
+    alone, ends = isinstance(stmt, (SBlock, SBlockRealize)), isinstance(stmt, AttrStmt)
+    body = SeqStmt([stmt, Evaluate(0)]) if ends else SeqStmt([stmt]) if alone else stmt
+    text = _engine.call("table_print_node", 0, number(EXPR, PrimFunc([], body)), 0)
+    lines = text.rstrip("\n").split("\n")[: -1 if ends else None]
     at = next(at for at, line in enumerate(lines) if line.startswith("def "))
     head = [line for line in lines[:at] if line and not line.startswith(("@", "#"))]
     return "\n".join(head + [line[4:] for line in lines[at + 1 :]]).rstrip("\n")
+
+
+def _match_text(node):
+    """A buffer that is a part of another, behind a declaration of that."""
+    from ...tirx.stmt import Evaluate, SBlock
+
+    lines = _body_of(SBlock([], [], [], "", Evaluate(0), match_buffers=[node])).split("\n")
+    return "\n".join(line.strip() for line in lines if " = T.Buffer(" in line or " = T.match_buffer(" in line)
 
 
 def _is_scalar(node):
