@@ -125,7 +125,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// What is known of a shape, before its parts.
+    /// The extents of a shape as far as they are known, before its parts.
     pub enum ExtentsKind {
         /// Nothing.
         Unknown = "unknown",

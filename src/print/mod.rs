@@ -101,7 +101,7 @@ pub struct LineInfo {
 /// A thing that a text has a name for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
-    /// What the node of the defining line makes: a binding or a let.
+    /// The value that the node of the defining line makes: a binding or a let.
     Line,
     /// A node: the use of a parameter, a value that Relay numbers.
     Node(ExprId),

@@ -237,7 +237,7 @@ class AxisKind:
 
 
 class ExtentsKind:
-    """What is known of a shape, before its parts."""
+    """The extents of a shape as far as they are known, before its parts."""
 
     UNKNOWN = 0  # Nothing.
     RANK = 1  # The number of axes.
