@@ -9,7 +9,7 @@ use crate::ops;
 use rustc_hash::FxHashMap;
 
 /// Steps of one match. Sums match with their operands swapped, too, so that a pattern of many may take a step for each order.
-pub const MAX_STEPS: u32 = 1_000_000;
+const MAX_STEPS: u32 = 1_000_000;
 
 /// The values of variables.
 pub type Bound = FxHashMap<VarId, ExprId>;
@@ -63,11 +63,6 @@ impl<'p> Matcher<'p> {
         Matcher { patterns, bound, matches: Matches::default(), symbols: FxHashMap::default(), steps: 0 }
     }
 
-    /// True if a match was given up because it took more than [`MAX_STEPS`].
-    pub fn gave_up(&self) -> bool {
-        self.steps > MAX_STEPS
-    }
-
     /// Returns the matches of the pattern's parts, if the expression matches (`ExtractMatchedExpr`).
     pub fn matches(mut self, store: &mut Store, pat: Pat, expr: ExprId) -> Option<Matches> {
         self.found(store, pat, expr)
@@ -106,7 +101,8 @@ impl<'p> Matcher<'p> {
             return known == expr;
         }
         self.steps += 1;
-        if self.gave_up() {
+        if self.steps > MAX_STEPS {
+            self.patterns.give_up();
             return false;
         }
         let mark = self.matches.order.len();

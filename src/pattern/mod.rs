@@ -40,10 +40,11 @@ mod matcher;
 mod rare;
 
 pub use graph::{Context, Edge, match_graph};
-pub use matcher::{Bound, MAX_STEPS, Matcher, Matches};
+pub use matcher::{Bound, Matcher, Matches};
 
 use crate::ir::{AttrValue, DType, Dim, ExprId, Id, OpId, TypeId};
 use crate::ops::{self, OpPattern};
+use std::sync::OnceLock;
 
 /// A pattern of [`Patterns`].
 pub type Pat = Id<Pattern>;
@@ -126,7 +127,11 @@ pub enum Pattern {
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
     nodes: Vec<Pattern>,
+    given_up: OnceLock<()>,
 }
+
+/// The reason of a match that was given up.
+pub const TOO_MANY_STEPS: &str = "takes too many steps to match here: TVM tries every order of operands, too";
 
 impl Patterns {
     /// Makes an empty table of patterns.
@@ -143,6 +148,15 @@ impl Patterns {
     /// Returns the pattern of an id.
     pub fn get(&self, pat: Pat) -> &Pattern {
         &self.nodes[pat.index()]
+    }
+
+    /// True if a match of one of them was given up: that it was not found says nothing, and the user is told [`TOO_MANY_STEPS`].
+    pub fn gave_up(&self) -> bool {
+        self.given_up.get().is_some()
+    }
+
+    fn give_up(&self) {
+        self.given_up.get_or_init(|| ());
     }
 
     /// Returns the number of patterns.

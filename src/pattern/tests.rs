@@ -116,3 +116,20 @@ fn a_graph_of_patterns_is_found_by_who_uses_whom() {
     first.used_by(exp, join, Edge { only: true, index: Some(0) });
     assert!(match_graph(store, &patterns, &first, &bindings, &bound).is_none());
 }
+
+/// Each sum adds a value to itself, so that every order of operands is another way to the constant that is not there.
+#[test]
+fn a_match_that_is_given_up_is_not_taken_for_one_that_is_not_there() {
+    let store = &mut Store::new();
+    let sums: String = (1..24).map(|n| format!("        a{n} = R.add(a{0}, a{0})\n", n - 1)).collect();
+    let body = format!("        a0 = R.add(x, y)\n{sums}        gv = R.exp(a23)\n        R.output(gv)\n");
+    let (bindings, bound) = read(store, &body);
+    let mut patterns = Patterns::new();
+    let mut sum = patterns.constant();
+    for _ in 0..24 {
+        let any = patterns.wildcard();
+        sum = patterns.call_op("add", &[sum, any]);
+    }
+    assert!(!Matcher::new(&patterns, &bound).is_match(store, sum, bindings[2].value) && !patterns.gave_up());
+    assert!(!Matcher::new(&patterns, &bound).is_match(store, sum, bindings[23].value) && patterns.gave_up());
+}

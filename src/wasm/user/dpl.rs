@@ -10,7 +10,7 @@ use crate::ir::{Binding, Dialect, Expr, ExprId, Id, Module, Store, VarId};
 use crate::pass::manager::Runner;
 use crate::passes::relax::fuse_ops_by_pattern::{Check, FusionPattern, annotate, fuse_ops_by_pattern};
 use crate::passes::relax::pattern_rewriting::{BindingRewriter, CallRewriter, GraphRewriter, Replacements, rewrite_bindings};
-use crate::pattern::{Bound, Context, Edge, Matcher, Matches, Pat, Pattern, Patterns, match_graph};
+use crate::pattern::{Bound, Context, Edge, Matcher, Matches, Pat, Pattern, Patterns, TOO_MANY_STEPS, match_graph};
 use crate::words::Worded;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
@@ -22,13 +22,14 @@ pub fn user_dpl(what: u32, words: &[u32], ask: JsValue) -> Js<Vec<u32>> {
     run::reach(|lent| {
         let mut read = Words::new(&lent.store, words);
         let patterns = read_patterns(&mut read)?;
-        match Dpl::at(what).ok_or_else(|| error("patterns are not asked that"))? {
+        let found = match Dpl::at(what).ok_or_else(|| error("patterns are not asked that"))? {
             Dpl::Match => one(lent, &patterns, words, read.words.len()),
             Dpl::MatchBlock => graph(lent, &patterns, words, read.words.len()),
             Dpl::RewriteCall => rewrite(lent, &patterns, words, read.words.len(), false, ask),
             Dpl::RewriteBindings => rewrite(lent, &patterns, words, read.words.len(), true, ask),
             Dpl::Fuse => fuse(lent, &patterns, words, read.words.len(), ask),
-        }
+        };
+        if patterns.gave_up() { Err(error(&format!("the pattern {TOO_MANY_STEPS}"))) } else { found }
     })
 }
 

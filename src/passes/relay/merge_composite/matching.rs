@@ -7,7 +7,7 @@ use crate::ir::rewrite::{ExprMutator, Rewriting};
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Expr, ExprId, Function, IdMap, List, Store, VarId};
 use crate::ops::build::op_name;
-use crate::pattern::{Bound, Matcher, Pat, Patterns};
+use crate::pattern::{Bound, Matcher, Pat, Patterns, TOO_MANY_STEPS};
 
 /// Replaces the matches of a pattern in a function by calls of functions with the attribute `Composite`.
 pub(super) fn partition(
@@ -35,9 +35,8 @@ pub(super) fn partition(
             continue;
         }
         let found = matcher.found(store, pattern, id);
-        if matcher.gave_up() {
-            let message =
-                format!("the pattern of {name} takes too many steps to match here: TVM tries every order of operands, too");
+        if patterns.gave_up() {
+            let message = format!("the pattern of {name} {TOO_MANY_STEPS}");
             return Err(Diagnostic::error("relay-merge-composite", message, store.source_span(id)));
         }
         let Some(found) = found else { continue };

@@ -97,4 +97,13 @@ fn parts_have_names_and_operators_may_be_said_in_short() {
     assert_eq!(composite("nn.relu((is_op('add')(a, b) * c).through('cast'))"), "add_multiply_cast_cast_nn.relu_");
     assert_eq!(composite("(is_op('exp') | is_op('nn.relu'))(x)"), "nn.relu_");
     assert_eq!(composite("wildcard().has_attr({'TOpPattern': 1})(x, is_constant())"), "add_");
+    assert!(failure(&call("wildcard().has_attr({'TOpPattern': 12})(x)"), program).contains("not `12`"));
+}
+
+#[test]
+fn a_name_is_kept_behind_an_optional_part() {
+    let pattern = call("(r := nn.relu(x)).optional(lambda y: exp(y)) + r");
+    let program = |other: &str| format!("def @main(%x: Tensor[(2), float32]) {{ %0 = nn.relu(%x); add(exp(%0), {other}) }}");
+    unchanged(&pattern, &program("%x"));
+    assert!(after(&pattern, &program("%0")).contains("Composite"));
 }

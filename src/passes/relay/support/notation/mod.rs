@@ -37,7 +37,7 @@ pub fn parse<'t>(text: &'t str, name: &mut dyn FnMut(&str) -> Id<Name>) -> Resul
 struct Reader<'t, 'n> {
     rest: &'t str,
     intern: &'n mut dyn FnMut(&str) -> Id<Name>,
-    /// What names stand for.
+    /// The patterns that names stand for.
     names: Vec<(&'t str, Pat)>,
     patterns: Patterns,
     depth: usize,
@@ -92,17 +92,24 @@ impl<'t> Reader<'t, '_> {
 
     /// Reads the attributes of `has_attr`. That of operators themselves says how they are fused.
     fn has_attr(&mut self, pattern: Pat) -> Result<Pat, String> {
-        const KINDS: [OpPattern; 5] =
-            [OpPattern::ElemWise, OpPattern::Broadcast, OpPattern::Injective, OpPattern::CommReduce, OpPattern::OutEWiseFusable];
+        const KINDS: [OpPattern; 6] = [
+            OpPattern::ElemWise,
+            OpPattern::Broadcast,
+            OpPattern::Injective,
+            OpPattern::CommReduce,
+            OpPattern::OutEWiseFusable,
+            OpPattern::Opaque,
+        ];
         let before = self.peek();
         if !(self.take('{') && self.text().is_ok_and(|name| name == "TOpPattern") && self.take(':')) {
             self.rest = before;
             return self.attrs(pattern);
         }
-        let kind = KINDS.into_iter().find(|kind| self.peek().starts_with((b'0' + *kind as u8) as char));
-        self.word();
+        let number = self.word();
+        let kind = KINDS.into_iter().find(|kind| number.parse() == Ok(*kind as u8));
+        let kind = kind.ok_or_else(|| format!("TOpPattern is 0 to 4 or 8, not `{number}`"))?;
         self.want('}')?;
-        let kind = self.add(Pattern::OpKind(kind.unwrap_or(OpPattern::Opaque)));
+        let kind = self.add(Pattern::OpKind(kind));
         Ok(self.add(Pattern::And(pattern, kind)))
     }
 

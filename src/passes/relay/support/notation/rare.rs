@@ -102,9 +102,10 @@ impl Reader<'_, '_> {
         }
         let name = self.word();
         self.want(':')?;
+        let own = self.names.len();
         self.names.push((name, pattern));
         let longer = self.either()?;
-        self.names.retain(|(_, known)| *known != pattern);
+        self.names.remove(own);
         Ok(self.patterns.either(longer, pattern))
     }
 }
