@@ -50,7 +50,7 @@ pub use prim::{
     Reducer, Region, Stmt, StmtId,
 };
 pub use show::{show_dim, show_type};
-pub use store::{Inferred, Kinds, MAX_TYPE_DEPTH, MAX_TYPE_SIZE, Mark, Pointer, Store};
+pub use store::{Inferred, Kinds, MAX_TYPE_DEPTH, MAX_TYPE_SIZE, Mark, Mentions, Pointer, Store};
 pub use tensor::Tensor;
 pub use ty::{DType, DTypeCode, Dim, Extents, Symbol, TensorInfo, Type, TypeId};
 

@@ -5,7 +5,7 @@
 //! lives outside of the loops of the reduction.
 
 use crate::ir::{
-    AttrNode, Block, Buffer, For, ForKind, Id, IterKind, PrimExpr, PrimFunc, PrimId, PrimParam, Region, Stmt, StmtId, Store,
+    AttrNode, Block, Buffer, For, ForKind, Id, IterKind, Mentions, PrimExpr, PrimFunc, PrimId, PrimParam, Region, Stmt, StmtId, Store,
     Symbol,
 };
 use rustc_hash::FxHashMap;
@@ -157,6 +157,9 @@ impl Detector {
     }
 
     fn expr(&mut self, store: &Store, root: PrimId) {
+        if !store.prim_mentions(root).meets(Mentions::BUFFERS) {
+            return;
+        }
         let mut found = Vec::new();
         store.for_each_prim(root, &mut |_, node| match node {
             PrimExpr::Load { buffer, .. } => found.push((*buffer, true)),

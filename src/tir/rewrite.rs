@@ -11,7 +11,7 @@ mod expr;
 mod stmt;
 
 use crate::diag::Diagnostic;
-use crate::ir::{Buffer, Expr, ExprId, Id, Kinds, Origin, PrimExpr, PrimFunc, PrimId, Rewrite, StmtId, Store, Symbol};
+use crate::ir::{Buffer, Expr, ExprId, Id, Kinds, Mentions, Origin, PrimExpr, PrimFunc, PrimId, Rewrite, StmtId, Store, Symbol};
 use rustc_hash::FxHashMap;
 
 /// Rewrites statements and expressions with a hook for each kind. Every hook changes nothing by default.
@@ -30,6 +30,12 @@ pub trait StmtMutator {
     /// Returns the kinds of nodes of which it needs one to change anything; `None` if there is no such set.
     fn needs(&self) -> Option<Kinds> {
         None
+    }
+
+    /// Returns what an expression mentions if a hook for expressions or accesses may change it: nothing where there are no
+    /// such hooks. Expressions in which a variable or a buffer is replaced are visited anyway.
+    fn looks_for(&self) -> Mentions {
+        Mentions::ALL
     }
 
     /// Rewrites a statement. `None` keeps it, over its rewritten children. [`Rewriting::descend`] makes that, and
@@ -71,12 +77,19 @@ pub trait StmtMutator {
     }
 }
 
+/// The table of results has room for so many before it grows for the first time.
+const ROOM: usize = 48;
+
 /// Changes nothing by itself: for substitutions and copies.
 pub struct Nothing;
 
 impl StmtMutator for Nothing {
     fn rule(&self) -> &'static str {
         ""
+    }
+
+    fn looks_for(&self) -> Mentions {
+        Mentions::NONE
     }
 }
 
@@ -86,6 +99,8 @@ pub struct Rewriting<'s> {
     pub store: &'s mut Store,
     symbols: FxHashMap<Id<Symbol>, PrimId>,
     buffers: FxHashMap<Id<Buffer>, Id<Buffer>>,
+    /// What is replaced, or was.
+    replaced: Mentions,
     /// The results for expressions, and true if a rule had a part in one.
     memo: FxHashMap<PrimId, (PrimId, bool)>,
     /// Expressions to visit; between two it is empty, and kept for its room.
@@ -115,8 +130,9 @@ impl<'s> Rewriting<'s> {
             store,
             symbols: FxHashMap::default(),
             buffers: FxHashMap::default(),
-            memo: FxHashMap::with_capacity_and_hasher(48, Default::default()),
-            stack: Vec::with_capacity(16),
+            replaced: Mentions::NONE,
+            memo: FxHashMap::default(),
+            stack: Vec::new(),
             fresh: false,
             live: true,
             ruled: false,
@@ -132,12 +148,13 @@ impl<'s> Rewriting<'s> {
     /// The same for a copy that stands beside the original: its definitions are made anew.
     #[must_use]
     pub fn fresh(self) -> Rewriting<'s> {
-        Rewriting { fresh: true, ..self }
+        Rewriting { fresh: true, replaced: self.replaced | Mentions::LETS, ..self }
     }
 
     /// Sets the replacement of a variable from now on.
     pub fn set_symbol(&mut self, symbol: Id<Symbol>, becomes: PrimId) {
         self.symbols.insert(symbol, becomes);
+        self.replaced |= Mentions::symbol(symbol);
         self.forget();
     }
 
@@ -156,6 +173,7 @@ impl<'s> Rewriting<'s> {
     /// Sets the replacement of a buffer for all uses from now on.
     pub fn set_buffer(&mut self, buffer: Id<Buffer>, becomes: Id<Buffer>) {
         self.buffers.insert(buffer, becomes);
+        self.replaced |= Mentions::buffer(buffer);
         self.forget();
     }
 
@@ -166,8 +184,10 @@ impl<'s> Rewriting<'s> {
 
     /// Forgets the results for expressions: hooks would answer differently now.
     pub fn forget(&mut self) {
-        if !self.memo.is_empty() {
+        if self.memo.capacity() > 2 * ROOM {
             self.memo = FxHashMap::default();
+        } else {
+            self.memo.clear();
         }
     }
 
@@ -277,6 +297,11 @@ impl<'s> Rewriting<'s> {
 
     /// Rewrites the expressions of a buffer.
     fn buffer_over(&mut self, mutator: &mut dyn StmtMutator, buffer: Id<Buffer>) -> Id<Buffer> {
+        let parts = self.store.buffer(buffer);
+        let exprs = parts.shape.iter().chain(&parts.strides).copied().chain(parts.elem_offset).chain(parts.data);
+        if !self.fresh && !self.may_change(mutator, exprs) {
+            return buffer;
+        }
         let old = self.store.buffer(buffer).clone();
         let data = old.data.map(|data| self.root(mutator, data));
         let shape = self.roots(mutator, &old.shape);

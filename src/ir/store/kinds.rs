@@ -4,7 +4,7 @@ use super::Store;
 use crate::ir::id::Id;
 use crate::ir::prim::{AttrNode, Block, Buffer, ForKind, PrimExpr, PrimFunc, PrimId, PrimParam, Region, Stmt, StmtId};
 use crate::ir::ty::{DType, DTypeCode};
-use std::ops::BitOr;
+use std::ops::{BitOr, BitOrAssign};
 
 /// A set of kinds of nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +60,12 @@ impl BitOr for Kinds {
     }
 }
 
+impl BitOrAssign for Kinds {
+    fn bitor_assign(&mut self, other: Kinds) {
+        self.0 |= other.0;
+    }
+}
+
 impl Store {
     /// Returns the kinds of nodes in a function. Found once: a function never changes.
     pub fn kinds_in(&mut self, func: Id<PrimFunc>) -> Kinds {
@@ -69,13 +75,12 @@ impl Store {
         let data = self.prim_func(func).clone();
         let mut kinds = Kinds::default();
         for param in &data.params {
-            kinds = kinds
-                | match *param {
-                    PrimParam::Buffer(buffer) => self.kinds_of_buffer(buffer),
-                    PrimParam::Var(symbol) => self.kinds_of_dtype(self.symbol(symbol).dtype),
-                };
+            kinds |= match *param {
+                PrimParam::Buffer(buffer) => self.kinds_of_buffer(buffer),
+                PrimParam::Var(symbol) => self.kinds_of_dtype(self.symbol(symbol).dtype),
+            };
         }
-        kinds = kinds | self.kinds_of_stmt(data.body).0;
+        kinds |= self.kinds_of_stmt(data.body).0;
         self.kinds.insert(func, kinds);
         kinds
     }
@@ -110,11 +115,11 @@ impl Store {
             }
             let mut kinds = self.kinds_of_dtype(self.prim_dtype(id));
             match &*expr {
-                PrimExpr::Select { .. } => kinds = kinds | Kinds::SELECT,
-                PrimExpr::Call { op, .. } if self.str(*op) == "likely" => kinds = kinds | Kinds::LIKELY,
+                PrimExpr::Select { .. } => kinds |= Kinds::SELECT,
+                PrimExpr::Call { op, .. } if self.str(*op) == "likely" => kinds |= Kinds::LIKELY,
                 _ => {}
             }
-            expr.for_each_child(&mut |child| kinds = kinds | self.prim_kinds.get(child).copied().unwrap_or_default());
+            expr.for_each_child(&mut |child| kinds |= self.prim_kinds.get(child).copied().unwrap_or_default());
             self.prim_kinds.insert(id, kinds);
         }
         self.prim_kinds.get(root).copied().unwrap_or_default()
@@ -124,7 +129,7 @@ impl Store {
         let data = self.buffer(buffer).clone();
         let mut kinds = self.kinds_of_dtype(data.dtype);
         if !matches!(self.str(data.scope), "" | "global" | "shared" | "shared.dyn" | "local") {
-            kinds = kinds | Kinds::SPECIAL_MEMORY;
+            kinds |= Kinds::SPECIAL_MEMORY;
         }
         let parts = data.shape.iter().chain(&data.strides).copied().chain(data.elem_offset).chain(data.data);
         kinds | self.kinds_of_prims(parts)
@@ -136,16 +141,16 @@ impl Store {
 
     fn kinds_of_block(&mut self, block: &Block) -> Kinds {
         let mut kinds = Kinds::BLOCK;
-        kinds = kinds | if block.annotations.is_some() { Kinds::BLOCK_ANNOTATION } else { Kinds::default() };
-        kinds = kinds | if block.init.is_some() { Kinds::INIT } else { Kinds::default() };
-        kinds = kinds | if block.matches.is_empty() { Kinds::default() } else { Kinds::MATCH };
+        kinds |= if block.annotations.is_some() { Kinds::BLOCK_ANNOTATION } else { Kinds::default() };
+        kinds |= if block.init.is_some() { Kinds::INIT } else { Kinds::default() };
+        kinds |= if block.matches.is_empty() { Kinds::default() } else { Kinds::MATCH };
         for iter in &block.iters {
-            kinds = kinds | self.kinds_of_prims([iter.min, iter.extent].into_iter().chain(iter.value));
+            kinds |= self.kinds_of_prims([iter.min, iter.extent].into_iter().chain(iter.value));
         }
-        kinds = kinds | self.kinds_of_prims(block.predicate);
+        kinds |= self.kinds_of_prims(block.predicate);
         let regions = block.reads.iter().chain(&block.writes).chain(block.matches.iter().map(|(_, region)| region));
         for region in regions {
-            kinds = kinds | self.kinds_of_region(region);
+            kinds |= self.kinds_of_region(region);
         }
         let buffers = block.allocs.iter().copied().chain(block.matches.iter().map(|(buffer, _)| *buffer));
         buffers.fold(kinds, |kinds, buffer| kinds | self.kinds_of_buffer(buffer))
@@ -154,19 +159,19 @@ impl Store {
     /// Returns the kinds in a statement, and true if something is stored or evaluated in it. Statements nest at most as deep
     /// as the parser lets them.
     fn kinds_of_stmt(&mut self, id: StmtId) -> (Kinds, bool) {
-        let stmt = self.stmt(id).clone();
+        let stmt = self.stmt_rc(id);
         let mut prims = Vec::new();
         self.for_each_prim_of(&stmt, |prim| prims.push(prim));
         let mut kinds = self.kinds_of_prims(prims);
-        let mut works = matches!(stmt, Stmt::Store { .. } | Stmt::Evaluate(_));
+        let mut works = matches!(*stmt, Stmt::Store { .. } | Stmt::Evaluate(_));
         let mut inner = Vec::new();
         self.for_each_inner_stmt(id, |stmt| inner.push(stmt));
         for stmt in inner {
             let (more, works_there) = self.kinds_of_stmt(stmt);
-            kinds = kinds | more;
+            kinds |= more;
             works |= works_there;
         }
-        let own = match &stmt {
+        let own = match &*stmt {
             Stmt::For(head, _) => {
                 let mut own = match head.kind {
                     ForKind::Vectorized => Kinds::VECTORIZED,
@@ -175,15 +180,15 @@ impl Store {
                     ForKind::Serial | ForKind::Parallel => Kinds::default(),
                 };
                 if head.step.is_some() || self.as_prim_int(head.min) != Some(0) {
-                    own = own | Kinds::SHIFTED_LOOP;
+                    own |= Kinds::SHIFTED_LOOP;
                 }
                 if !works || self.as_prim_int(head.extent).is_none_or(|extent| extent <= 0) {
-                    own = own | Kinds::IDLE_LOOP;
+                    own |= Kinds::IDLE_LOOP;
                 }
                 own | if head.annotations.is_some() { Kinds::LOOP_ANNOTATION } else { Kinds::default() }
             }
             Stmt::Block(block) => {
-                let block = self.prim_block(*block).clone();
+                let block = self.prim_block_rc(*block);
                 self.kinds_of_block(&block)
             }
             Stmt::Attr { node, .. } => {

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod kinds;
+mod mentions;
 mod outside;
 mod prim;
 mod provenance;
@@ -9,6 +10,7 @@ mod relax;
 mod size;
 
 pub use kinds::Kinds;
+pub use mentions::Mentions;
 pub use prim::Pointer;
 pub use provenance::Mark;
 pub use size::{MAX_TYPE_DEPTH, MAX_TYPE_SIZE};
@@ -50,8 +52,8 @@ pub struct Store {
     bindings: Vec<Binding>,
     blocks: Vec<BindingBlock>,
     buffers: Vec<Buffer>,
-    prim_blocks: Vec<Block>,
-    stmts: Vec<Stmt>,
+    prim_blocks: Vec<Rc<Block>>,
+    stmts: Vec<Rc<Stmt>>,
     /// The node of each statement, by index.
     stmt_nodes: Vec<ExprId>,
     prim_funcs: Vec<PrimFunc>,
@@ -68,6 +70,8 @@ pub struct Store {
     prim_dtypes: Vec<DType>,
     /// The depth of each scalar expression, by index.
     prim_depths: Vec<u16>,
+    /// The variables and buffers in each scalar expression, by index.
+    prim_mentions: Vec<Mentions>,
     pointers: Interner<Pointer>,
     attr_sets: Interner<Attrs>,
     call_infos: Interner<CallInfo>,

@@ -1,6 +1,6 @@
 //! Scalar expressions, buffers, statements and functions of TIR.
 
-use super::Store;
+use super::{Mentions, Store};
 use crate::diag::Span;
 use crate::ir::id::{Id, IdMap};
 use crate::ir::prim::{Block, Buffer, BufferLayout, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam, Stmt, StmtId};
@@ -20,6 +20,31 @@ pub struct Pointer {
 /// The mark in `bits` of a handle that is a [`Pointer`].
 const POINTER: u8 = 1 << 7;
 
+/// The expressions that a walk has met.
+#[derive(Default)]
+struct Seen {
+    /// The first of them: so many are found faster in a list than in a table, and need no memory.
+    few: [Option<PrimId>; 16],
+    many: IdMap<PrimExpr, ()>,
+}
+
+impl Seen {
+    /// True for an expression that is met for the first time.
+    fn is_first(&mut self, id: PrimId) -> bool {
+        for place in &mut self.few {
+            match place {
+                Some(known) if *known == id => return false,
+                Some(_) => {}
+                None => {
+                    *place = Some(id);
+                    return true;
+                }
+            }
+        }
+        self.many.insert(id, ()).is_none()
+    }
+}
+
 macro_rules! arena {
     ($add:ident, $get:ident, $field:ident, $kind:ty, $what:literal) => {
         #[doc = concat!("Adds ", $what, ".")]
@@ -37,8 +62,23 @@ macro_rules! arena {
 
 impl Store {
     arena!(add_buffer, buffer, buffers, Buffer, "a buffer");
-    arena!(add_prim_block, prim_block, prim_blocks, Block, "a block of computation");
     arena!(add_prim_func, prim_func, prim_funcs, PrimFunc, "a function of TIR");
+
+    /// Adds a block of computation.
+    pub fn add_prim_block(&mut self, block: Block) -> Id<Block> {
+        self.prim_blocks.push(Rc::new(block));
+        Id::from_index(self.prim_blocks.len() - 1)
+    }
+
+    /// Returns the data of a block of computation.
+    pub fn prim_block(&self, id: Id<Block>) -> &Block {
+        &self.prim_blocks[id.index()]
+    }
+
+    /// Returns the data of a block of computation, shared, for when the store has to be changed meanwhile.
+    pub fn prim_block_rc(&self, id: Id<Block>) -> Rc<Block> {
+        self.prim_blocks[id.index()].clone()
+    }
 
     /// Adds a statement.
     pub fn add_stmt(&mut self, stmt: Stmt) -> StmtId {
@@ -52,7 +92,7 @@ impl Store {
     }
 
     fn push_stmt(&mut self, stmt: Stmt, origin: Origin) -> StmtId {
-        self.stmts.push(stmt);
+        self.stmts.push(Rc::new(stmt));
         let id = Id::from_index(self.stmts.len() - 1);
         let node = self.push(Expr::Stmt(id), None, origin);
         self.stmt_nodes.push(node);
@@ -62,6 +102,11 @@ impl Store {
     /// Returns the data of a statement.
     pub fn stmt(&self, id: StmtId) -> &Stmt {
         &self.stmts[id.index()]
+    }
+
+    /// Returns the data of a statement, shared, for when the store has to be changed meanwhile.
+    pub fn stmt_rc(&self, id: StmtId) -> Rc<Stmt> {
+        self.stmts[id.index()].clone()
     }
 
     /// Returns the node that represents a statement among the nodes with origins and places.
@@ -92,10 +137,15 @@ impl Store {
         let dtype = self.dtype_of(&expr);
         let id = self.prims.intern(expr);
         if id.index() == self.prim_dtypes.len() {
-            let mut depth = 0;
-            self.prims.get(id).for_each_child(&mut |child| depth = depth.max(self.prim_depth(child).saturating_add(1)));
+            let expr = self.prims.get(id);
+            let (mut depth, mut mentions) = (0, Mentions::of(expr));
+            expr.for_each_child(&mut |child| {
+                depth = depth.max(self.prim_depth(child).saturating_add(1));
+                mentions |= self.prim_mentions(child);
+            });
             self.prim_dtypes.push(dtype);
             self.prim_depths.push(depth);
+            self.prim_mentions.push(mentions);
         }
         id
     }
@@ -103,6 +153,11 @@ impl Store {
     /// Returns the nesting depth below this expression; 65,535 also stands for more. A recursive walk checks it first.
     pub fn prim_depth(&self, id: PrimId) -> u16 {
         self.prim_depths[id.index()]
+    }
+
+    /// Returns the variables and buffers in a scalar expression.
+    pub fn prim_mentions(&self, id: PrimId) -> Mentions {
+        self.prim_mentions[id.index()]
     }
 
     /// Returns the scalar expression behind an id.
@@ -210,12 +265,14 @@ impl Store {
 
     /// Calls `visit` with each expression in `root` once, operands before the expressions that they are in.
     pub fn for_each_prim(&self, root: PrimId, visit: &mut dyn FnMut(PrimId, &PrimExpr)) {
-        /// So many expressions are found faster in a list than in a table.
-        const FEW: usize = 16;
-        if self.prim_depth(root) == 0 {
-            return visit(root, self.prim_of_id(root));
+        /// So deep it is a recursion.
+        const SHALLOW: u16 = 16;
+        match self.prim_depth(root) {
+            0 => return visit(root, self.prim_of_id(root)),
+            1..=SHALLOW => return self.for_each_shallow(root, &mut Seen::default(), visit),
+            _ => {}
         }
-        let (mut few, mut seen): (Vec<PrimId>, IdMap<PrimExpr, ()>) = (Vec::with_capacity(FEW), IdMap::new());
+        let mut seen = Seen::default();
         let mut stack = vec![(root, false)];
         while let Some((id, open)) = stack.pop() {
             let expr = self.prim_of_id(id);
@@ -223,18 +280,21 @@ impl Store {
                 visit(id, expr);
                 continue;
             }
-            if few.contains(&id) || seen.contains(id) {
+            if !seen.is_first(id) {
                 continue;
-            }
-            if few.len() < FEW {
-                few.push(id);
-            } else {
-                seen.insert(id, ());
             }
             stack.push((id, true));
             let first = stack.len();
             expr.for_each_child(&mut |child| stack.push((child, false)));
             stack[first..].reverse();
+        }
+    }
+
+    fn for_each_shallow(&self, id: PrimId, seen: &mut Seen, visit: &mut dyn FnMut(PrimId, &PrimExpr)) {
+        if seen.is_first(id) {
+            let expr = self.prim_of_id(id);
+            expr.for_each_child(&mut |child| self.for_each_shallow(child, seen, visit));
+            visit(id, expr);
         }
     }
 
@@ -300,15 +360,23 @@ impl Store {
 
     /// Returns the statements of a body in order: those of a sequence, or the one that it is.
     pub fn stmts_of(&self, id: StmtId) -> Vec<StmtId> {
+        let mut stmts = Vec::new();
+        self.push_stmts_of(id, &mut stmts);
+        stmts
+    }
+
+    /// Appends the statements of a body to a list.
+    pub fn push_stmts_of(&self, id: StmtId, to: &mut Vec<StmtId>) {
         match self.stmt(id) {
-            Stmt::Seq(list) => self.items(*list).collect(),
-            _ => vec![id],
+            Stmt::Seq(list) => to.extend(self.items(*list)),
+            _ => to.push(id),
         }
     }
 
     /// Joins statements; a single one stands for itself, and sequences inside are opened.
     pub fn add_stmts(&mut self, stmts: &[StmtId]) -> StmtId {
-        let flat: Vec<StmtId> = stmts.iter().flat_map(|id| self.stmts_of(*id)).collect();
+        let mut flat = Vec::with_capacity(stmts.len());
+        stmts.iter().for_each(|id| self.push_stmts_of(*id, &mut flat));
         if let [only] = flat[..] {
             return only;
         }

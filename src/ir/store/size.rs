@@ -1,6 +1,7 @@
 //! Measures the size of a session.
 
 use super::Store;
+use crate::ir::prim::{Block, Stmt};
 use crate::ir::ty::{Type, TypeId};
 
 /// The greatest depth of a type, equal to the parsers' limit: walks over types are recursive.
@@ -74,13 +75,12 @@ impl Store {
             self.bindings,
             self.blocks,
             self.buffers,
-            self.prim_blocks,
-            self.stmts,
             self.stmt_nodes,
             self.prim_funcs,
             self.tensors,
             self.pool
         );
-        nodes + self.tensors.iter().filter_map(|tensor| tensor.data.as_ref()).map(|data| data.len()).sum::<usize>()
+        let shared = self.prim_blocks.len() * size_of::<Block>() + self.stmts.len() * size_of::<Stmt>();
+        nodes + shared + self.tensors.iter().filter_map(|tensor| tensor.data.as_ref()).map(|data| data.len()).sum::<usize>()
     }
 }

@@ -1,6 +1,6 @@
 //! Linearises a function into statements and scopes with beginning and end, and finds the uses of memory.
 
-use crate::ir::{Buffer, Id, Name, PrimExpr, PrimId, Stmt, StmtId, Store};
+use crate::ir::{Buffer, Id, Mentions, Name, PrimExpr, PrimId, Stmt, StmtId, Store};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A statement, the beginning or the end of a scope.
@@ -27,6 +27,8 @@ pub(super) struct Accesses {
     pub(super) allocs: FxHashMap<Id<Buffer>, Allocated>,
     /// The buffer whose memory a buffer uses.
     pub(super) roots: FxHashMap<Id<Buffer>, Id<Buffer>>,
+    /// The buffers that are allocated or declared so far.
+    pub(super) declared: Mentions,
     /// The only kind of memory to track; all kinds if there is none.
     only: Option<Id<Name>>,
     scopes: Vec<Vec<Id<Buffer>>>,
@@ -55,6 +57,7 @@ impl Accesses {
         match stmt {
             Stmt::Alloc(buffer, annotations) => {
                 self.roots.insert(*buffer, *buffer);
+                self.declared |= Mentions::buffer(*buffer);
                 let volatile = annotations.is_some_and(|attrs| store.attr(Some(attrs), "tirx.volatile").is_some());
                 let dims = store.buffer(*buffer).shape.len();
                 self.allocs.insert(*buffer, Allocated { level: self.scopes.len(), dims, volatile });
@@ -63,6 +66,7 @@ impl Accesses {
                 let source = store.buffer(*buffer).data.and_then(|data| buffer_of(store, data));
                 let root = source.map_or(*buffer, |source| self.root(source));
                 self.roots.insert(*buffer, root);
+                self.declared |= Mentions::buffer(*buffer);
             }
             Stmt::Store { buffer, indices, value } => self.leaf(id, |accesses| {
                 accesses.value(store, *value);
@@ -112,6 +116,9 @@ impl Accesses {
     }
 
     fn value(&mut self, store: &Store, root: PrimId) {
+        if !store.prim_mentions(root).meets(self.declared) {
+            return;
+        }
         // Taking an address is no access if only one kind of memory is tracked.
         let mut addresses = Vec::new();
         if self.only.is_some() {

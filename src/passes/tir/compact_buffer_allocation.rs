@@ -162,8 +162,8 @@ impl StmtMutator for Compact {
         let reads = block.reads.iter().map(|region| self.region(cx.store, region)).collect();
         let writes = block.writes.iter().map(|region| self.region(cx.store, region)).collect();
         let matches = block.matches.iter().map(|(part, source)| (*part, self.region(cx.store, source))).collect();
-        let new = Block { reads, writes, matches, ..block.clone() };
-        if new == block {
+        let new = Block { reads, writes, matches, ..(*block).clone() };
+        if new == *block {
             return None;
         }
         let new = cx.store.add_prim_block(new);

@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/convert_blocks_to_opaque.cc`.
 
 use super::block_of;
-use crate::ir::{Block, ExprId, Id, Kinds, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
+use crate::ir::{Block, ExprId, Id, Kinds, Mentions, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
@@ -71,6 +71,10 @@ impl StmtMutator for Convert {
         Some(Kinds::BLOCK)
     }
 
+    fn looks_for(&self) -> Mentions {
+        Mentions::NONE
+    }
+
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
         let block = block_of(cx.store, id)?;
         if block.init.is_some() {
@@ -98,15 +102,18 @@ impl StmtMutator for Convert {
             let value = cx.root(self, value);
             cx.set_symbol(iter.var, value);
         }
-        let opaque = Block { iters: [].into(), ..block };
+        let opaque = Block { iters: [].into(), ..(*block).clone() };
+        let opaque = cx.over_block(self, &opaque).unwrap_or(opaque);
         let opaque = cx.store.add_prim_block(opaque);
-        let opaque = cx.store.add_stmt(Stmt::Block(opaque));
-        Some(cx.descend(self, opaque))
+        Some(cx.store.add_stmt(Stmt::Block(opaque)))
     }
 }
 
 /// True if a variable occurs in an expression.
 fn names(store: &Store, root: PrimId, var: Id<Symbol>) -> bool {
+    if !store.prim_mentions(root).meets(Mentions::symbol(var)) {
+        return false;
+    }
     let mut found = false;
     store.for_each_prim(root, &mut |_, part| found |= matches!(part, PrimExpr::Var(symbol) if *symbol == var));
     found

@@ -140,7 +140,7 @@ fn block_around(store: &mut Store, body: StmtId, known: &FxHashSet<Id<Buffer>>) 
     if let Some(block) = block_of(store, body)
         && block.predicate.is_none_or(|predicate| store.as_prim_int(predicate) == Some(1))
     {
-        return block;
+        return (*block).clone();
     }
     let mut block = Block::around(store.name(""), body);
     let (reads, writes) = block_reads_and_writes(store, &block, &|buffer| known.contains(&buffer));
@@ -159,7 +159,7 @@ fn realize(store: &mut Store, block: Block, predicate: Option<PrimId>) -> StmtId
 /// The block that a statement is; one around it when it is none.
 fn block(store: &mut Store, stmt: StmtId) -> Block {
     match block_of(store, stmt) {
-        Some(block) => block,
+        Some(block) => (*block).clone(),
         None => Block::around(store.name(""), stmt),
     }
 }

@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/lower_init_block.cc`.
 
 use super::block_of;
-use crate::ir::{Block, ExprId, IterKind, IterVar, Kinds, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
+use crate::ir::{Block, ExprId, IterKind, IterVar, Kinds, Mentions, Module, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, rewrite_func};
 
@@ -74,13 +74,17 @@ impl StmtMutator for InitLower {
         Some(Kinds::INIT)
     }
 
+    fn looks_for(&self) -> Mentions {
+        Mentions::NONE
+    }
+
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
         let block = block_of(cx.store, id)?;
         let init = block.init?;
         let body = cx.visit(self, block.body);
         let init = guarded(cx.store, init, &block.iters);
         let body = cx.store.flat_seq(None, &[init, body]);
-        let block = cx.store.add_prim_block(Block { init: None, body, ..block });
+        let block = cx.store.add_prim_block(Block { init: None, body, ..(*block).clone() });
         Some(cx.store.add_stmt(Stmt::Block(block)))
     }
 }

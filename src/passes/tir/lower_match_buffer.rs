@@ -114,7 +114,7 @@ impl StmtMutator for Lower {
         if block.matches.is_empty() && reads == new.reads && writes == new.writes {
             return Some(inner);
         }
-        let new = cx.store.add_prim_block(Block { matches: [].into(), reads, writes, ..new });
+        let new = cx.store.add_prim_block(Block { matches: [].into(), reads, writes, ..(*new).clone() });
         Some(cx.store.add_stmt(Stmt::Block(new)))
     }
 

@@ -5,7 +5,7 @@
 use super::block_of;
 use crate::ir::sort::sort_by;
 use crate::ir::{
-    AttrNode, AttrValue, AttrsId, Buffer, DType, ExprId, For, ForKind, Id, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Store,
+    AttrNode, AttrValue, AttrsId, Buffer, DType, ExprId, For, ForKind, Id, Mentions, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Store,
 };
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, cast, rewrite_func};
@@ -113,10 +113,14 @@ impl StmtMutator for Lower {
         "block lowered"
     }
 
+    fn looks_for(&self) -> Mentions {
+        Mentions::NONE
+    }
+
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
-        match cx.store.stmt(id).clone() {
+        match *cx.store.stmt_rc(id) {
             Stmt::Block(_) => self.block(cx, id),
-            Stmt::For(head, body) => self.loop_(cx, *head, body),
+            Stmt::For(ref head, body) => self.loop_(cx, head, body),
             _ => None,
         }
     }
@@ -141,10 +145,15 @@ impl Lower {
         if let Some(cond) = predicate.filter(|predicate| cx.store.as_prim_int(*predicate) != Some(1)) {
             body = cx.store.add_stmt(Stmt::If { cond, then: body, other: None });
         }
-        for buffer in allocs.into_iter().rev() {
-            let annotations = self.annotations(cx.store, buffer);
-            let alloc = cx.store.add_stmt(Stmt::Alloc(buffer, annotations));
-            body = cx.store.flat_seq(None, &[alloc, body]);
+        if !allocs.is_empty() {
+            let mut stmts: Vec<StmtId> = (allocs.into_iter())
+                .map(|buffer| {
+                    let annotations = self.annotations(cx.store, buffer);
+                    cx.store.add_stmt(Stmt::Alloc(buffer, annotations))
+                })
+                .collect();
+            stmts.push(body);
+            body = cx.store.flat_seq(None, &stmts);
         }
         let pragmas = pragmas(cx, block.annotations)?;
         let zero = cx.store.prim_int(0, DType::I32);
@@ -162,7 +171,7 @@ impl Lower {
         Some(annotations)
     }
 
-    fn loop_(&mut self, cx: &mut Rewriting<'_>, head: For, body: StmtId) -> Option<StmtId> {
+    fn loop_(&mut self, cx: &mut Rewriting<'_>, head: &For, body: StmtId) -> Option<StmtId> {
         let pragmas = pragmas(cx, head.annotations)?;
         let (min, extent) = (cx.root(self, head.min), cx.root(self, head.extent));
         let unit = cx.store.as_prim_int(extent) == Some(1) && head.annotations.is_none();
@@ -189,7 +198,7 @@ impl Lower {
                     let key = cx.store.str(*key).to_owned();
                     annotations = cx.store.without_attr(annotations, &key);
                 }
-                cx.store.add_stmt(Stmt::For(Box::new(For { min, extent, step, annotations, ..head }), body))
+                cx.store.add_stmt(Stmt::For(Box::new(For { min, extent, step, annotations, ..head.clone() }), body))
             }
         };
         Some(within(cx.store, AttrNode::Prim(node), &pragmas, body))

@@ -117,7 +117,7 @@ impl StmtMutator for Manifest {
         }
         let block = block_of(cx.store, id)?;
         if cx.store.attr(block.annotations, MARK).is_some() {
-            return match self.staged(cx, id, block) {
+            return match self.staged(cx, id, &block) {
                 Ok(new) => Some(new),
                 Err(message) => {
                     cx.fail("tir-blocks", message);
@@ -142,14 +142,14 @@ impl StmtMutator for Manifest {
             return Some(id);
         }
         let body = cx.store.flat_seq(None, &body);
-        let new = cx.store.add_prim_block(Block { body, allocs: allocs.into(), ..block });
+        let new = cx.store.add_prim_block(Block { body, allocs: allocs.into(), ..(*block).clone() });
         Some(cx.store.add_stmt(Stmt::Block(new)))
     }
 }
 
 impl Manifest {
     /// Makes the block load from registers, and notes the statements that fill them. The error is TVM's.
-    fn staged(&mut self, cx: &mut Rewriting<'_>, id: StmtId, block: Block) -> Result<StmtId, String> {
+    fn staged(&mut self, cx: &mut Rewriting<'_>, id: StmtId, block: &Block) -> Result<StmtId, String> {
         let Stmt::Store { buffer: target, indices, value } = cx.store.stmt(block.body).clone() else {
             return Err("Expect the body of the block to be BufferStore to shared memory.".to_owned());
         };
@@ -187,7 +187,7 @@ impl Manifest {
         let load = cx.store.prim(PrimExpr::Load { buffer: local, indices: places });
         let body = cx.store.add_stmt(Stmt::Store { buffer: target, indices, value: load });
         let annotations = cx.store.without_attr(block.annotations, MARK);
-        let new = cx.store.add_prim_block(Block { body, annotations, ..block });
+        let new = cx.store.add_prim_block(Block { body, annotations, ..block.clone() });
         Ok(cx.store.add_stmt(Stmt::Block(new)))
     }
 

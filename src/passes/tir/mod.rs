@@ -79,11 +79,12 @@ pub mod verify_memory;
 pub mod verify_vtcm_limit;
 
 use crate::ir::{AttrsId, Block, Expr, ExprId, PrimFunc, Stmt, StmtId, Store};
+use std::rc::Rc;
 
 /// The block that a statement is.
-fn block_of(store: &Store, id: StmtId) -> Option<Block> {
+fn block_of(store: &Store, id: StmtId) -> Option<Rc<Block>> {
     match store.stmt(id) {
-        Stmt::Block(block) => Some(store.prim_block(*block).clone()),
+        Stmt::Block(block) => Some(store.prim_block_rc(*block)),
         _ => None,
     }
 }

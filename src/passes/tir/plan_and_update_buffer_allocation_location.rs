@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/plan_update_buffer_allocation_location.cc`.
 
 use super::{block_of, prim_func};
-use crate::ir::{Block, Buffer, ExprId, Id, Module, PrimParam, Region, Stmt, StmtId, Store};
+use crate::ir::{Block, Buffer, ExprId, Id, Mentions, Module, PrimParam, Region, Stmt, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::access::block_reads_and_writes;
 use crate::tir::lca::buffer_access_lca;
@@ -116,9 +116,13 @@ impl StmtMutator for Plan {
         false
     }
 
+    fn looks_for(&self) -> Mentions {
+        Mentions::NONE
+    }
+
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
-        match cx.store.stmt(id).clone() {
-            Stmt::For(head, _) => {
+        match *cx.store.stmt_rc(id) {
+            Stmt::For(ref head, _) => {
                 let here = self.places.get(&Some(id)).cloned()?;
                 self.known.extend(&here);
                 let new = cx.descend(self, id);
@@ -127,7 +131,7 @@ impl StmtMutator for Plan {
                 });
                 let Stmt::For(_, body) = *cx.store.stmt(new) else { return Some(new) };
                 let body = self.opaque(cx.store, body, here);
-                Some(cx.store.add_stmt(Stmt::For(head, body)))
+                Some(cx.store.add_stmt(Stmt::For(head.clone(), body)))
             }
             Stmt::Block(_) => self.block(cx, id),
             _ => None,
@@ -160,11 +164,12 @@ impl Plan {
             self.known.remove(buffer);
         });
         let old = block_of(cx.store, inner)?;
-        let kept = |regions: &[Region]| regions.iter().filter(|region| self.known.contains(&region.buffer)).cloned().collect();
-        let new = Block { reads: kept(&old.reads), writes: kept(&old.writes), allocs: here.into(), ..old.clone() };
-        if new == old {
+        let known = |region: &&Region| self.known.contains(&region.buffer);
+        if old.reads.iter().chain(&old.writes).all(|region| known(&region)) && *old.allocs == *here {
             return Some(inner);
         }
+        let kept = |regions: &[Region]| regions.iter().filter(known).cloned().collect();
+        let new = Block { reads: kept(&old.reads), writes: kept(&old.writes), allocs: here.into(), ..(*old).clone() };
         let new = cx.store.add_prim_block(new);
         Some(cx.store.add_stmt(Stmt::Block(new)))
     }

@@ -5,7 +5,7 @@
 mod uses;
 
 use super::{prim_func, with_func};
-use crate::ir::{Buffer, BufferLayout, DType, ExprId, Id, IdMap, Module, PrimExpr, PrimFunc, PrimId, PrimOp, sort};
+use crate::ir::{Buffer, BufferLayout, DType, ExprId, Id, IdMap, Mentions, Module, PrimExpr, PrimFunc, PrimId, PrimOp, sort};
 use crate::ir::{PrimParam, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
@@ -80,8 +80,14 @@ enum Key {
 /// Rewrites memory to vectors if all accesses are to whole vectors.
 pub(super) fn rewrite_types(store: &mut Store, func: ExprId, which: Which) -> ExprId {
     let Some(prim) = prim_func(store, func) else { return func };
-    let mut uses =
-        Uses { which, analyzer: Analyzer::new(), usage: FxHashMap::default(), order: Vec::new(), roots: FxHashMap::default() };
+    let mut uses = Uses {
+        which,
+        analyzer: Analyzer::new(),
+        usage: FxHashMap::default(),
+        order: Vec::new(),
+        roots: FxHashMap::default(),
+        tracked: Mentions::NONE,
+    };
     for param in &prim.params {
         match *param {
             PrimParam::Buffer(buffer) => {

@@ -10,7 +10,7 @@ use super::accesses::{Accesses, buffer_of};
 use super::pointer_value_type_rewrite::{Which, rewrite_types};
 use super::prim_func;
 use super::storage_scope::Scope;
-use crate::ir::{AttrValue, Buffer, ExprId, For, ForKind, Id, Module, PrimExpr, PrimFunc, PrimId, PrimOp};
+use crate::ir::{AttrValue, Buffer, ExprId, For, ForKind, Id, Mentions, Module, PrimExpr, PrimFunc, PrimId, PrimOp};
 use crate::ir::{PrimParam, Stmt, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, math, rewrite_func};
@@ -181,6 +181,10 @@ impl StmtMutator for Body {
         false
     }
 
+    fn looks_for(&self) -> Mentions {
+        self.0.accesses.declared
+    }
+
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
         if let Some(message) = self.0.error.take() {
             cx.fail("tir-storage", message);
@@ -191,7 +195,7 @@ impl StmtMutator for Body {
             let stmts: Vec<StmtId> = self.0.attached.remove(&None).unwrap_or_default().into_iter().chain([new]).collect();
             return Some(if stmts.len() == 1 { new } else { cx.store.flat_seq(Some(id), &stmts) });
         }
-        match cx.store.stmt(id).clone() {
+        match *cx.store.stmt_rc(id) {
             Stmt::Alloc(buffer, _) => Some(match self.0.memory(buffer) {
                 Some((backing, _)) if backing != buffer => {
                     let new = self.0.renamed(cx.store, buffer, backing);
@@ -204,7 +208,7 @@ impl StmtMutator for Body {
                 let new = self.0.renamed(cx.store, buffer, backing);
                 Some(cx.store.rebuild_stmt(id, Stmt::Declare(new)))
             }
-            Stmt::For(head, _) if head.kind == ForKind::Vectorized => {
+            Stmt::For(ref head, _) if head.kind == ForKind::Vectorized => {
                 cx.fail("tir-storage", "VectorizeLoop before LiftStorageAlloc: a vectorized loop is left");
                 Some(id)
             }

@@ -91,7 +91,7 @@ impl StmtMutator for Transform {
     }
 
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
-        for buffer in block_of(cx.store, id)?.allocs {
+        for &buffer in &block_of(cx.store, id)?.allocs {
             let old = cx.store.buffer(buffer).clone();
             let scope = cx.store.str(old.scope).to_owned();
             let Some((blocks, own)) = layout(&scope) else { continue };

@@ -1,7 +1,11 @@
 //! Expressions under a rewriting, with a stack of their own: they may be chains of any length.
 
-use super::{Rewriting, StmtMutator};
-use crate::ir::{PrimExpr, PrimId};
+use super::{ROOM, Rewriting, StmtMutator};
+use crate::ir::{Mentions, PrimExpr, PrimId};
+
+/// Expressions that nest at most so deep are replaced by recursion, without a table of results: the time of a visit of a
+/// shared part for each of its uses is bounded.
+const SHALLOW: u16 = 6;
 
 impl Rewriting<'_> {
     /// Rewrites an expression that stands in a statement.
@@ -15,6 +19,13 @@ impl Rewriting<'_> {
         self.prim(mutator, root)
     }
 
+    /// True if one of these expressions may change; false if no hook looks for what they mention and nothing in them is
+    /// replaced.
+    pub(super) fn may_change(&self, mutator: &dyn StmtMutator, exprs: impl IntoIterator<Item = PrimId>) -> bool {
+        let wanted = self.replaced | mutator.looks_for();
+        exprs.into_iter().any(|expr| self.store.prim_mentions(expr).meets(wanted))
+    }
+
     /// The same for several expressions.
     pub fn roots(&mut self, mutator: &mut dyn StmtMutator, roots: &[PrimId]) -> Box<[PrimId]> {
         roots.iter().map(|root| self.root(mutator, *root)).collect()
@@ -22,9 +33,22 @@ impl Rewriting<'_> {
 
     /// Rewrites an expression: its operands first, then the node by the rules for single nodes.
     pub fn prim(&mut self, mutator: &mut dyn StmtMutator, root: PrimId) -> PrimId {
+        let (mentions, looks_for) = (self.store.prim_mentions(root), mutator.looks_for());
+        if !mentions.meets(looks_for) {
+            let is_copied = self.fresh && mentions.meets(Mentions::LETS);
+            if !is_copied && self.store.prim_depth(root) <= SHALLOW {
+                return self.substituted(root);
+            }
+            if !mentions.meets(self.replaced) {
+                return root;
+            }
+        }
         if let Some((new, ruled)) = self.memo.get(&root) {
             self.ruled |= *ruled;
             return *new;
+        }
+        if self.memo.capacity() == 0 {
+            self.memo.reserve(ROOM);
         }
         let mut stack = std::mem::take(&mut self.stack);
         let bottom = stack.len();
@@ -48,8 +72,9 @@ impl Rewriting<'_> {
             if let (PrimExpr::Let { var, .. }, true) = (&*expr, self.fresh) {
                 self.define(*var);
             }
+            let wanted = self.replaced | looks_for;
             expr.for_each_child(&mut |child| {
-                if !self.memo.contains_key(&child) {
+                if self.store.prim_mentions(child).meets(wanted) && !self.memo.contains_key(&child) {
                     stack.push((child, false));
                 }
             });
@@ -59,6 +84,25 @@ impl Rewriting<'_> {
         let (new, ruled) = self.memo.get(&root).copied().unwrap_or((root, false));
         self.ruled |= ruled;
         new
+    }
+
+    /// Replaces variables and buffers in an expression about which no hook is asked, by recursion.
+    fn substituted(&mut self, id: PrimId) -> PrimId {
+        if !self.store.prim_mentions(id).meets(self.replaced) {
+            return id;
+        }
+        let expr = self.store.prim_rc(id);
+        if let PrimExpr::Var(symbol) = *expr {
+            return self.symbol(symbol).unwrap_or(id);
+        }
+        let new = match expr.over(&mut |child| self.substituted(child)) {
+            PrimExpr::Data(buffer) => PrimExpr::Data(self.buffer(buffer)),
+            PrimExpr::Buffer(buffer) => PrimExpr::Buffer(self.buffer(buffer)),
+            PrimExpr::Load { buffer, indices } => PrimExpr::Load { buffer: self.buffer(buffer), indices },
+            PrimExpr::Let { var, value, body } => PrimExpr::Let { var: self.renamed(var), value, body },
+            other => other,
+        };
+        self.store.prim(new)
     }
 
     fn leave(&mut self, mutator: &mut dyn StmtMutator, id: PrimId) {
@@ -102,10 +146,10 @@ impl Rewriting<'_> {
     fn over_new(&mut self, mutator: &mut dyn StmtMutator, expr: &PrimExpr) -> PrimId {
         let new = match expr.over(&mut |child| self.memo.get(&child).map_or(child, |(new, _)| *new)) {
             PrimExpr::Let { var, value, body } => PrimExpr::Let { var: self.renamed(var), value, body },
-            PrimExpr::Load { buffer, indices } => {
-                let (buffer, indices) = self.access(mutator, buffer, indices, &mut false);
-                PrimExpr::Load { buffer, indices }
-            }
+            PrimExpr::Load { buffer, indices } => match mutator.access(self, buffer, &indices) {
+                Some((buffer, indices)) => PrimExpr::Load { buffer, indices: indices.into() },
+                None => PrimExpr::Load { buffer: self.buffer(buffer), indices },
+            },
             other => other,
         };
         self.store.prim(new)

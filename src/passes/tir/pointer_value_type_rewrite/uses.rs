@@ -1,7 +1,7 @@
 //! Collects the declarations and accesses of memory.
 
 use super::{Key, Which, key_of};
-use crate::ir::{Buffer, DType, DTypeCode, Id, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
+use crate::ir::{Buffer, DType, DTypeCode, Id, Mentions, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
 use crate::tir::arith::Analyzer;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -45,6 +45,8 @@ pub(super) struct Uses {
     pub(super) usage: FxHashMap<Key, Usage>,
     pub(super) order: Vec<Key>,
     pub(super) roots: FxHashMap<Id<Buffer>, Id<Buffer>>,
+    /// The memory so far that may become memory of vectors: other accesses do not count.
+    pub(super) tracked: Mentions,
 }
 
 /// Returns the type in memory: truth values are bytes there.
@@ -54,10 +56,21 @@ pub(super) fn stored(dtype: DType) -> DType {
 
 impl Uses {
     fn declare(&mut self, key: Key, element: DType, extent: Option<PrimId>, may: bool) {
+        if may {
+            self.tracked |= match key {
+                Key::Buffer(buffer) => Mentions::buffer(buffer),
+                Key::Pointer(symbol) => Mentions::symbol(symbol),
+            };
+        }
         let usage = Usage { element: stored(element), extent, may, accessed: FxHashSet::default(), read: FxHashSet::default() };
         if self.usage.insert(key, usage).is_none() {
             self.order.push(key);
         }
+    }
+
+    /// True if memory may become memory of vectors.
+    fn may(&self, key: Key) -> bool {
+        self.usage.get(&key).is_some_and(|usage| usage.may)
     }
 
     pub(super) fn declare_buffer(&mut self, store: &Store, buffer: Id<Buffer>, may: bool) {
@@ -74,9 +87,9 @@ impl Uses {
     }
 
     pub(super) fn stmt(&mut self, store: &mut Store, id: StmtId) {
-        match store.stmt(id).clone() {
-            Stmt::Store { buffer, indices, value } => {
-                self.access(store, store.prim_dtype(value), Key::Buffer(buffer), &indices, false);
+        match *store.stmt_rc(id) {
+            Stmt::Store { buffer, ref indices, value } => {
+                self.access(store, store.prim_dtype(value), Key::Buffer(buffer), indices, false);
             }
             Stmt::Alloc(buffer, _) => {
                 self.roots.insert(buffer, buffer);
@@ -91,6 +104,9 @@ impl Uses {
                 };
                 self.roots.insert(buffer, root);
                 self.declare_buffer(store, buffer, false);
+                if self.may(Key::Buffer(root)) {
+                    self.tracked |= Mentions::buffer(buffer);
+                }
                 if let Some(data) = data {
                     self.value(store, data);
                 }
@@ -107,6 +123,9 @@ impl Uses {
     }
 
     fn value(&mut self, store: &mut Store, root: PrimId) {
+        if !store.prim_mentions(root).meets(self.tracked | Mentions::LETS) {
+            return;
+        }
         let mut found = Vec::new();
         store.for_each_prim(root, &mut |id, expr| {
             if matches!(expr, PrimExpr::Load { .. } | PrimExpr::Call { .. } | PrimExpr::Let { .. }) {
@@ -144,7 +163,7 @@ impl Uses {
         {
             key = Key::Buffer(*root);
         }
-        if value.is_scalable() || !self.usage.contains_key(&key) {
+        if value.is_scalable() || !self.may(key) {
             return;
         }
         let value = stored(value);
