@@ -420,7 +420,7 @@ impl<'a> Graph<'a> {
                 let (min, extent) = (self.prim("min")?, self.prim("extent")?);
                 let annotations = self.attrs("annotations")?;
                 let head = For { var: self.var("loop_var")?, min, extent, step, kind, annotations };
-                Stmt::For(Box::new(head), self.stmt("body")?)
+                Stmt::For(head, self.stmt("body")?)
             }
             "tirx.While" => Stmt::While { cond: self.prim("condition")?, body: self.stmt("body")? },
             "tirx.IfThenElse" => Stmt::If {

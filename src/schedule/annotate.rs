@@ -34,7 +34,7 @@ impl State<'_> {
             }
             What::Loop(_) => {
                 let (head, body) = self.head(tree, at)?;
-                self.store.rebuild_stmt(stmt, Stmt::For(Box::new(For { annotations, ..head }), body))
+                self.store.rebuild_stmt(stmt, Stmt::For(For { annotations, ..head }, body))
             }
         };
         self.replace(stmt, new, &[], &[])

@@ -75,7 +75,7 @@ impl State<'_> {
         let affine = !self.store.prim_block(made).iters.is_empty();
         parts.insert(insert, stage);
         let body = self.store.add_stmts(&parts);
-        let new = self.store.rebuild_stmt(tree.nodes[place].stmt, Stmt::For(Box::new(head), body));
+        let new = self.store.rebuild_stmt(tree.nodes[place].stmt, Stmt::For(head, body));
 
         let root = scope_root(self, &tree, place, true)?;
         let stmt = tree.nodes[root].stmt;

@@ -190,7 +190,7 @@ impl State<'_> {
         let mut body = self.rebuilt_block(tree.nodes[at].stmt, inner_block);
         let Stmt::Block(moved) = *self.store.stmt(body) else { return refuse("InternalError: a block is no block") };
         for (above, head) in &loops {
-            body = self.store.rebuild_stmt(tree.nodes[*above].stmt, Stmt::For(Box::new(head.clone()), body));
+            body = self.store.rebuild_stmt(tree.nodes[*above].stmt, Stmt::For(*head, body));
         }
         let ranges: Vec<_> = inner.iter().map(|iter| (iter.var, (iter.min, iter.extent))).collect();
         let (reads, writes) = (self.over(&changed.reads, &ranges), self.over(&changed.writes, &ranges));
@@ -281,8 +281,8 @@ impl State<'_> {
             let (name, dtype) = (self.name_of(head.var), self.store.symbol(head.var).dtype);
             let (var, prim) = self.var(&name, dtype);
             values.push((head.var, prim));
-            let head = For { var, ..head.clone() };
-            stmt = self.store.add_stmt(Stmt::For(Box::new(head), stmt));
+            let head = For { var, ..*head };
+            stmt = self.store.add_stmt(Stmt::For(head, stmt));
         }
         substitute_stmt(self.store, stmt, &values)
     }

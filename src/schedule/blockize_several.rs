@@ -75,7 +75,7 @@ impl State<'_> {
             for above in tree.loops_above(at).into_iter().rev().filter(|above| *above >= place && tree.is_under(at, *above)) {
                 let head = self.head(&tree, above)?.0;
                 let head = For { extent: self.through(head.extent, &loop_vars), ..head };
-                stmt = self.store.rebuild_stmt(tree.nodes[above].stmt, Stmt::For(Box::new(head), stmt));
+                stmt = self.store.rebuild_stmt(tree.nodes[above].stmt, Stmt::For(head, stmt));
             }
             body.push(stmt);
         }

@@ -68,7 +68,7 @@ impl State<'_> {
         stmts.insert(position.min(stmts.len()), new);
         let body = self.store.add_stmts(&stmts);
         let stmt = tree.nodes[place].stmt;
-        let inner = self.store.rebuild_stmt(stmt, Stmt::For(Box::new(head), body));
+        let inner = self.store.rebuild_stmt(stmt, Stmt::For(head, body));
         let Some(scope) = put(self.store, planned, stmt, inner) else {
             return refuse("InternalError: the loop is gone with the block");
         };

@@ -40,7 +40,7 @@ impl State<'_> {
         }
         let head = For { kind, ..head };
         let stmt = tree.nodes[at].stmt;
-        let new = self.store.rebuild_stmt(stmt, Stmt::For(Box::new(head), body));
+        let new = self.store.rebuild_stmt(stmt, Stmt::For(head, body));
         self.replace(stmt, new, &[], &[])
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn serial(store: &mut Store, var: Id<Symbol>, extent: PrimId, body: S
         None => extent,
     };
     let head = For { var, min, extent, step: None, kind: ForKind::Serial, annotations: None };
-    store.add_stmt(Stmt::For(Box::new(head), body))
+    store.add_stmt(Stmt::For(head, body))
 }
 
 pub(super) fn is_plain(store: &Store, head: &For) -> bool {
@@ -345,7 +345,7 @@ impl State<'_> {
                 Some(body) => body,
                 None => self.head(&tree, at)?.1,
             };
-            new = Some(self.store.rebuild_stmt(tree.nodes[from].stmt, Stmt::For(Box::new(head), body)));
+            new = Some(self.store.rebuild_stmt(tree.nodes[from].stmt, Stmt::For(head, body)));
         }
         match new {
             Some(new) => self.replace(tree.nodes[top].stmt, new, &[], &[]),

@@ -75,7 +75,7 @@ impl Writes<'_> {
             Stmt::For(head, body) => {
                 let depth = self.loops.len();
                 self.depths.push((head.var, (depth, depth)));
-                self.loops.push((id, *head));
+                self.loops.push((id, head));
                 self.visit(body);
                 self.loops.pop();
             }

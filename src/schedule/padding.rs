@@ -175,7 +175,7 @@ impl State<'_> {
             let (name, dtype) = (self.name_of(head.var), self.store.symbol(head.var).dtype);
             let (var, prim) = self.var(&name, dtype);
             values.push((head.var, prim));
-            heads.push(For { var, kind: ForKind::Serial, annotations: None, step: None, ..head.clone() });
+            heads.push(For { var, kind: ForKind::Serial, annotations: None, step: None, ..*head });
         }
         for iter in &mut iters {
             iter.value = iter.value.map(|value| replaced(self.store, analyzer, value, &values));
@@ -188,7 +188,7 @@ impl State<'_> {
         let made = self.store.add_prim_block(block);
         let mut stmt = self.store.add_stmt(Stmt::Block(made));
         for head in heads {
-            stmt = self.store.add_stmt(Stmt::For(Box::new(head), stmt));
+            stmt = self.store.add_stmt(Stmt::For(head, stmt));
         }
         Ok((stmt, made))
     }
@@ -248,7 +248,7 @@ impl State<'_> {
         let made = self.store.add_prim_block(block);
         let mut stmt = self.store.add_stmt(Stmt::Block(made));
         for (head, place) in heads.into_iter().zip(places) {
-            stmt = self.store.rebuild_stmt(tree.nodes[*place].stmt, Stmt::For(Box::new(head), stmt));
+            stmt = self.store.rebuild_stmt(tree.nodes[*place].stmt, Stmt::For(head, stmt));
         }
         Ok((stmt, made))
     }

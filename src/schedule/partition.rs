@@ -71,7 +71,7 @@ impl State<'_> {
             let inner = self.partition(body, head.var, &part)?;
             let extent = self.store.prim_int(end - start, dtype);
             let new = For { var, min: part.min, extent, step: None, kind: ForKind::Serial, annotations: None };
-            let inner = self.store.rebuild_stmt(tree.nodes[at].stmt, Stmt::For(Box::new(new), inner));
+            let inner = self.store.rebuild_stmt(tree.nodes[at].stmt, Stmt::For(new, inner));
             stmts.push(self.opaque(&format!("{block_name}{place}_partition"), inner));
             loops.push(self.loop_ref(var));
             start = end;

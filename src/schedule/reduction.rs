@@ -100,8 +100,8 @@ impl State<'_> {
             let (text, dtype) = (self.name_of(heads[at].var), self.store.symbol(heads[at].var).dtype);
             let (var, prim) = self.var(&format!("{text}_init"), dtype);
             renamed.push((heads[at].var, prim));
-            let head = For { var, ..heads[at].clone() };
-            new = self.store.rebuild_stmt(tree.nodes[loops[at]].stmt, Stmt::For(Box::new(head), new));
+            let head = For { var, ..heads[at] };
+            new = self.store.rebuild_stmt(tree.nodes[loops[at]].stmt, Stmt::For(head, new));
         }
         let new = substitute_stmt(self.store, new, &renamed);
         let made = super::tree::blocks_in(self.store, new);

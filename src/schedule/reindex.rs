@@ -189,7 +189,7 @@ impl State<'_> {
         let mut stmt = self.store.add_stmt(Stmt::Block(made));
         for (var, min, extent) in loops.into_iter().rev() {
             let head = For { var, min, extent, step: None, kind: ForKind::Serial, annotations: None };
-            stmt = self.store.add_stmt(Stmt::For(Box::new(head), stmt));
+            stmt = self.store.add_stmt(Stmt::For(head, stmt));
         }
         (stmt, made)
     }

@@ -123,7 +123,7 @@ impl State<'_> {
             let (text, dtype) = (self.name_of(head.var), self.store.symbol(head.var).dtype);
             let (var, prim) = self.var(&text, dtype);
             values.push((head.var, prim));
-            loops.push(For { var, kind: ForKind::Serial, annotations: None, ..head.clone() });
+            loops.push(For { var, kind: ForKind::Serial, annotations: None, ..*head });
         }
         let sub = |state: &mut Self, of: PrimId, values: &[(Id<Symbol>, PrimId)]| {
             substitute(state.store, of, &mut |_, symbol| values.iter().find(|(var, _)| *var == symbol).map(|(_, prim)| *prim))
@@ -157,7 +157,7 @@ impl State<'_> {
         });
         let mut stage = self.store.add_stmt(Stmt::Block(made));
         for head in loops.into_iter().rev() {
-            stage = self.store.add_stmt(Stmt::For(Box::new(head), stage));
+            stage = self.store.add_stmt(Stmt::For(head, stage));
         }
         (stage, made)
     }

@@ -67,7 +67,7 @@ impl State<'_> {
         // The first stage stands under loops of its own.
         let mut stmt = self.rebuilt_block(tree.nodes[at].stmt, first);
         for (place, head) in loops.iter().zip(&heads).rev() {
-            stmt = self.store.rebuild_stmt(tree.nodes[*place].stmt, Stmt::For(Box::new(head.clone()), stmt));
+            stmt = self.store.rebuild_stmt(tree.nodes[*place].stmt, Stmt::For(*head, stmt));
         }
         let mut renamed = Values::new();
         for head in &heads {

@@ -402,7 +402,7 @@ impl<'s> State<'s> {
 
     pub(super) fn head(&self, tree: &Tree, at: usize) -> Outcome<(For, StmtId)> {
         match self.store.stmt(tree.nodes[at].stmt) {
-            Stmt::For(head, body) => Ok(((**head).clone(), *body)),
+            Stmt::For(head, body) => Ok((*head, *body)),
             _ => refuse("TypeError: a loop is needed here, not a block"),
         }
     }

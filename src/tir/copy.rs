@@ -18,7 +18,7 @@ pub struct Copier {
 /// A statement whose inner ones are under way, with everything else copied.
 enum Open {
     Seq(usize),
-    For(Box<For>),
+    For(For),
     Block(Box<Block>),
     If(PrimId, bool),
     While(PrimId),
@@ -228,7 +228,7 @@ impl Copier {
                 let (min, extent) = (self.prim(store, head.min), self.prim(store, head.extent));
                 let step = head.step.map(|step| self.prim(store, step));
                 let var = self.define(store, head.var);
-                Open::For(Box::new(For { var, min, extent, step, ..*head }))
+                Open::For(For { var, min, extent, step, ..head })
             }
             Stmt::If { cond, other, .. } => Open::If(self.prim(store, cond), other.is_some()),
             Stmt::While { cond, .. } => Open::While(self.prim(store, cond)),

@@ -300,7 +300,7 @@ impl<P: Policy> Types<P> {
                 }
                 let dtype = cx.store.symbol(var).dtype;
                 let (min, extent) = (cast(cx.store, dtype, min), cast(cx.store, dtype, extent));
-                Some(cx.store.rebuild_stmt(id, Stmt::For(Box::new(For { var, min, extent, ..*head }), new)))
+                Some(cx.store.rebuild_stmt(id, Stmt::For(For { var, min, extent, ..head }, new)))
             }
             Stmt::Attr { node: AttrNode::Thread { var, tag }, key, value, body } => {
                 let inside = self.policy.index(self.at);

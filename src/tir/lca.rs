@@ -5,8 +5,8 @@
 //! lives outside of the loops of the reduction.
 
 use crate::ir::{
-    AttrNode, Block, Buffer, For, ForKind, Id, IterKind, Mentions, PrimExpr, PrimFunc, PrimId, PrimParam, Region, Stmt, StmtId, Store,
-    Symbol,
+    AttrNode, Block, Buffer, For, ForKind, Id, IterKind, Mentions, PrimExpr, PrimFunc, PrimId, PrimParam, Region, Stmt, StmtId,
+    Store, Symbol,
 };
 use rustc_hash::FxHashMap;
 

@@ -80,6 +80,9 @@ pub trait StmtMutator {
 /// The table of results has room for so many before it grows for the first time.
 const ROOM: usize = 48;
 
+/// The same for the table of replaced variables.
+const ROOM_FOR_NAMES: usize = 14;
+
 /// Changes nothing by itself: for substitutions and copies.
 pub struct Nothing;
 
@@ -128,7 +131,7 @@ impl<'s> Rewriting<'s> {
     pub fn new(store: &'s mut Store) -> Rewriting<'s> {
         Rewriting {
             store,
-            symbols: FxHashMap::default(),
+            symbols: FxHashMap::with_capacity_and_hasher(ROOM_FOR_NAMES, Default::default()),
             buffers: FxHashMap::default(),
             replaced: Mentions::NONE,
             memo: FxHashMap::default(),

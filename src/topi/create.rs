@@ -341,7 +341,7 @@ pub(super) fn within_loops(te: &mut Te, loops: Vec<For>, block: Block) -> StmtId
 }
 
 fn in_loops(te: &mut Te, loops: Vec<For>, body: StmtId) -> StmtId {
-    loops.into_iter().rev().fold(body, |body, head| te.store.add_stmt(Stmt::For(Box::new(head), body)))
+    loops.into_iter().rev().fold(body, |body, head| te.store.add_stmt(Stmt::For(head, body)))
 }
 
 /// Returns the loop and the variable of the block for an axis.

@@ -55,7 +55,7 @@ pub(super) fn each(te: &mut Te, extent: PrimId, parallel: bool, body: &mut dyn F
     let extent = te.simplify(extent);
     let kind = if parallel { ForKind::Parallel } else { ForKind::Serial };
     let head = For { var, min: te.int(0), extent, step: None, kind, annotations: None };
-    te.store.add_stmt(Stmt::For(Box::new(head), body))
+    te.store.add_stmt(Stmt::For(head, body))
 }
 
 /// Adds a stage in which a statement fills tensors from others.

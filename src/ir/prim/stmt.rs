@@ -103,7 +103,7 @@ impl ForKind {
 }
 
 /// The head of a loop.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct For {
     /// The variable.
     pub var: Id<Symbol>,
@@ -215,7 +215,7 @@ pub enum Stmt {
     /// One after the other.
     Seq(List<Stmt>),
     /// A loop.
-    For(Box<For>, StmtId),
+    For(For, StmtId),
     /// A block.
     Block(Id<Block>),
     /// `A[i, j] = value`

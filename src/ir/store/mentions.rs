@@ -65,3 +65,25 @@ impl BitOrAssign for Mentions {
         self.0 |= other.0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{DType, PrimOp, Store};
+
+    #[test]
+    fn an_expression_mentions_all_that_its_operands_do() {
+        let store = &mut Store::new();
+        let name = store.name("x");
+        let symbols: Vec<_> = (0..100).map(|_| store.add_symbol(Symbol { name, dtype: DType::I32, size: false })).collect();
+        let one = store.prim_int(1, DType::I32);
+        for symbol in symbols {
+            let var = store.prim(PrimExpr::Var(symbol));
+            let sum = store.prim_binary(PrimOp::Add, var, one);
+            assert!(store.prim_mentions(sum).meets(Mentions::symbol(symbol)));
+            assert!(!store.prim_mentions(sum).meets(Mentions::BUFFERS | Mentions::LETS));
+        }
+        assert!(store.prim_mentions(one).meets(Mentions::ALL));
+        assert_eq!(store.prim_mentions(one), Mentions::ALL, "a number mentions nothing else");
+    }
+}

@@ -240,7 +240,7 @@ impl Reader<'_, '_, '_> {
         self.lines(body);
         let (mut inner, _) = self.close_frame();
         while let Some(head) = loops.pop() {
-            inner = self.add(Stmt::For(Box::new(head), inner));
+            inner = self.add(Stmt::For(head, inner));
         }
         self.push_id(inner);
         Ok(())

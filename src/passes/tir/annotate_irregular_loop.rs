@@ -106,7 +106,7 @@ impl Annotate {
             }
             let annotations =
                 Some(cx.store.with_attr(head.annotations, "irregular_loop_mark", AttrValue::Int { value: 1, bits: 64 }));
-            new = cx.store.add_stmt(Stmt::For(Box::new(For { annotations, ..*head }), body));
+            new = cx.store.add_stmt(Stmt::For(For { annotations, ..head }, body));
         }
         self.jumps = outer;
         new

@@ -85,7 +85,7 @@ impl StmtMutator for Canonicalize {
         cx.unset_symbol(head.var);
         let rounds = math::ceil_div(cx.store, head.extent, step);
         let extent = self.analyzer.simplify(cx.store, rounds);
-        Some(cx.store.add_stmt(Stmt::For(Box::new(For { min: zero, extent, step: None, ..*head }), body)))
+        Some(cx.store.add_stmt(Stmt::For(For { min: zero, extent, step: None, ..head }, body)))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Source: `src/s_tir/transform/convert_blocks_to_opaque.cc`.
 
 use super::block_of;
-use crate::ir::{Block, ExprId, Id, Kinds, Mentions, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
+use crate::ir::{ExprId, Id, Kinds, Mentions, Module, PrimExpr, PrimId, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, rewrite_func};
 
@@ -81,13 +81,12 @@ impl StmtMutator for Convert {
             cx.fail("tir-blocks", "Block Init part is not allowed in pass ConvertBlocksToOpaque");
             return None;
         }
-        let values: Vec<PrimId> = block.iters.iter().filter_map(|iter| iter.value).collect();
-        if block.iters.is_empty() || values.len() < block.iters.len() {
+        if block.iters.is_empty() || block.iters.iter().any(|iter| iter.value.is_none()) {
             return None;
         }
+        let values = || block.iters.iter().filter_map(|iter| iter.value);
         for iter in &block.iters {
-            let named = |value: &PrimId| names(cx.store, *value, iter.var);
-            if values.iter().chain(&block.predicate).any(named) {
+            if values().chain(block.predicate).any(|value| names(cx.store, value, iter.var)) {
                 let name = cx.store.str(cx.store.symbol(iter.var).name).to_owned();
                 cx.fail(
                     "tir-blocks",
@@ -98,12 +97,12 @@ impl StmtMutator for Convert {
                 return None;
             }
         }
-        for (iter, value) in block.iters.iter().zip(values) {
+        for (iter, value) in block.iters.iter().zip(values()) {
             let value = cx.root(self, value);
             cx.set_symbol(iter.var, value);
         }
-        let opaque = Block { iters: [].into(), ..(*block).clone() };
-        let opaque = cx.over_block(self, &opaque).unwrap_or(opaque);
+        let predicate = cx.predicate(self, &block);
+        let opaque = cx.inside_block(self, &block, Some([].into()), predicate)?;
         let opaque = cx.store.add_prim_block(opaque);
         Some(cx.store.add_stmt(Stmt::Block(opaque)))
     }

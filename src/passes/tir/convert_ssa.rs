@@ -241,7 +241,7 @@ mod tests {
         let call = store.prim_call("call_extern", &[index], DType::I32);
         let body = store.add_stmt(Stmt::Evaluate(call));
         let head = For { var, min: zero, extent: two, step: None, kind: ForKind::Serial, annotations: None };
-        let one = store.add_stmt(Stmt::For(Box::new(head), body));
+        let one = store.add_stmt(Stmt::For(head, body));
         let both = store.add_stmts(&[one, one]);
         let func = store.add_prim_func(PrimFunc { params: [].into(), ret: None, attrs: None, body: both });
         let func = store.add_typed(crate::ir::Expr::PrimFunc(func), None);

@@ -119,7 +119,7 @@ fn wrapped(store: &mut Store, func: ExprId) -> ExprId {
         let inner = store.add_prim_block(inner);
         let inner = store.add_stmt(Stmt::Block(inner));
         let head = For { var, min, extent, step: None, kind: ForKind::Serial, annotations: None };
-        let body = store.add_stmt(Stmt::For(Box::new(head), inner));
+        let body = store.add_stmt(Stmt::For(head, inner));
         let root = store.add_prim_block(Block { body, ..data });
         let body = store.add_stmt(Stmt::Block(root));
         PrimFunc { body, ..func }

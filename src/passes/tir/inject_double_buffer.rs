@@ -164,7 +164,7 @@ impl StmtMutator for Inject {
                 self.pending.push((buffer, annotations));
                 Some(cx.store.no_op())
             }
-            Stmt::For(head, _) => self.loop_(cx, id, *head),
+            Stmt::For(head, _) => self.loop_(cx, id, head),
             Stmt::Store { buffer, indices, value } => {
                 let entry = self.entries.get(&buffer).cloned()?;
                 let value = cx.root(self, value);
@@ -304,7 +304,7 @@ impl Inject {
         }
         let inner = store.flat_seq(None, &copies);
         let outer = For { var: outer, min: head.min, extent, step: None, kind: head.kind, annotations: None };
-        all.push(store.add_stmt(Stmt::For(Box::new(outer), inner)));
+        all.push(store.add_stmt(Stmt::For(outer, inner)));
         let tail = Rewriting::new(store).visit(&mut Strip, body);
         for number in 0..self.split {
             let number = store.prim_int(number, store.prim_dtype(rest));

@@ -234,7 +234,7 @@ impl Inject {
             annotations = store.without_attr(annotations, key);
         }
         let (doubled, fragments) = (&self.doubled, &self.fragments);
-        Ok(Pipeline { store, head: head.clone(), pieces, allocs, known, doubled, fragments, annotations }.build())
+        Ok(Pipeline { store, head: *head, pieces, allocs, known, doubled, fragments, annotations }.build())
     }
 }
 

@@ -107,7 +107,7 @@ impl StmtMutator for Lift {
         let Stmt::For(new_head, mut body) = cx.store.stmt(new).clone() else { return Some(new) };
         let inner = body;
         for (head, annotations) in self.lifted.get(&id).cloned().unwrap_or_default() {
-            body = cx.store.add_stmt(Stmt::For(Box::new(For { annotations, ..head }), body));
+            body = cx.store.add_stmt(Stmt::For(For { annotations, ..head }, body));
         }
         if is_root {
             self.lifted.clear();
@@ -132,7 +132,7 @@ impl Loops {
     /// Collects the threads of a statement. Statements nest as deep as the parser's limit.
     fn of(&mut self, store: &mut Store, id: StmtId, stack: &mut Vec<StmtId>) {
         let head = match store.stmt(id) {
-            Stmt::For(head, _) => Some((**head).clone()),
+            Stmt::For(head, _) => Some(*head),
             _ => None,
         };
         stack.extend(head.as_ref().map(|_| id));

@@ -285,7 +285,7 @@ impl Partition {
         let one = cx.store.prim_int(1, cx.store.prim_dtype(rounds));
         let extent = binary(cx.store, PrimOp::Add, rounds, one);
         let head = For { var: head.var, min, extent, step: None, kind: ForKind::Unrolled, annotations: None };
-        Some(cx.store.add_stmt(Stmt::For(Box::new(head), body)))
+        Some(cx.store.add_stmt(Stmt::For(head, body)))
     }
 
     /// Makes a part of a loop, counted from zero.
@@ -306,7 +306,7 @@ impl Partition {
             return None;
         }
         let min = cx.store.prim_int(0, cx.store.prim_dtype(head.min));
-        Some(cx.store.add_stmt(Stmt::For(Box::new(For { min, extent, ..*head }), body)))
+        Some(cx.store.add_stmt(Stmt::For(For { min, extent, ..head }, body)))
     }
 }
 

@@ -136,7 +136,7 @@ impl Lower {
                 }
                 if new == old { id } else { store.flat_seq(Some(id), &new) }
             }
-            Stmt::For(head, body) => self.over(store, id, *head, body)?,
+            Stmt::For(head, body) => self.over(store, id, head, body)?,
             Stmt::Block(block) => self.block(store, id, block)?,
             Stmt::If { cond, then, other } => {
                 let new = self.stmt(store, then)?;
@@ -167,7 +167,7 @@ impl Lower {
         if let Some(kind) = kind {
             self.depth[kind] += 1;
         }
-        self.loops.push((id, head.clone()));
+        self.loops.push((id, head));
         self.ranges.push((head.var, (head.min, head.extent)));
         let new = self.stmt(store, body)?;
         self.ranges.pop();
@@ -181,7 +181,7 @@ impl Lower {
         Ok(match self.becomes.remove(&id) {
             Some(new) => new,
             None if new == body => id,
-            None => store.rebuild_stmt(id, Stmt::For(Box::new(head), new)),
+            None => store.rebuild_stmt(id, Stmt::For(head, new)),
         })
     }
 
@@ -250,7 +250,7 @@ fn on_first(store: &mut Store, id: StmtId, block: Block, threads: &[Threads]) ->
     let mut body = store.rebuild_stmt(id, Stmt::Block(block));
     for ((tag, min, extent), var) in threads.iter().zip(vars) {
         let head = For { var, min: *min, extent: *extent, step: None, kind: ForKind::Thread(*tag), annotations: None };
-        body = store.add_stmt(Stmt::For(Box::new(head), body));
+        body = store.add_stmt(Stmt::For(head, body));
     }
     body
 }

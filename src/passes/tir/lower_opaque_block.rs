@@ -5,7 +5,8 @@
 use super::block_of;
 use crate::ir::sort::sort_by;
 use crate::ir::{
-    AttrNode, AttrValue, AttrsId, Buffer, DType, ExprId, For, ForKind, Id, Mentions, Module, Name, PrimExpr, PrimId, Stmt, StmtId, Store,
+    AttrNode, AttrValue, AttrsId, Buffer, DType, ExprId, For, ForKind, Id, Mentions, Module, Name, PrimExpr, PrimId, Stmt,
+    StmtId, Store,
 };
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, cast, rewrite_func};
@@ -198,7 +199,7 @@ impl Lower {
                     let key = cx.store.str(*key).to_owned();
                     annotations = cx.store.without_attr(annotations, &key);
                 }
-                cx.store.add_stmt(Stmt::For(Box::new(For { min, extent, step, annotations, ..head.clone() }), body))
+                cx.store.add_stmt(Stmt::For(For { min, extent, step, annotations, ..*head }, body))
             }
         };
         Some(within(cx.store, AttrNode::Prim(node), &pragmas, body))

@@ -204,8 +204,8 @@ impl Lower {
                 if (min, extent, new) == (head.min, head.extent, body) {
                     return id;
                 }
-                let head = crate::ir::For { min, extent, ..*head };
-                cx.store.rebuild_stmt(id, Stmt::For(Box::new(head), new))
+                let head = crate::ir::For { min, extent, ..head };
+                cx.store.rebuild_stmt(id, Stmt::For(head, new))
             }
             Stmt::If { cond, then, other } => {
                 let new = (cx.root(self, cond), self.scoped(cx, then), other.map(|other| self.scoped(cx, other)));

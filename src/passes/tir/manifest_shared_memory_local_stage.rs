@@ -180,7 +180,7 @@ impl Manifest {
         };
         let fill = cx.store.add_prim_block(fill);
         let fill = cx.store.add_stmt(Stmt::Block(fill));
-        let fill = loops.into_iter().fold(fill, |body, head| cx.store.add_stmt(Stmt::For(Box::new(head), body)));
+        let fill = loops.into_iter().fold(fill, |body, head| cx.store.add_stmt(Stmt::For(head, body)));
         let fill = copy_stmt(cx.store, fill, &[]);
         self.stages.push(Stage { target, local, fill });
 
@@ -203,7 +203,7 @@ impl Manifest {
                     if *body != inner {
                         return Err("Expect the ancestor loops to have a single child.".to_owned());
                     }
-                    loops.push((**head).clone());
+                    loops.push(*head);
                     inner = *around;
                 }
                 _ => {

@@ -131,7 +131,7 @@ impl StmtMutator for Plan {
                 });
                 let Stmt::For(_, body) = *cx.store.stmt(new) else { return Some(new) };
                 let body = self.opaque(cx.store, body, here);
-                Some(cx.store.add_stmt(Stmt::For(head.clone(), body)))
+                Some(cx.store.add_stmt(Stmt::For(*head, body)))
             }
             Stmt::Block(_) => self.block(cx, id),
             _ => None,

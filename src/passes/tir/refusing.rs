@@ -41,7 +41,7 @@ fn walk(
     let mut inner = Vec::new();
     store.for_each_inner_stmt(id, |stmt| inner.push(stmt));
     if let Stmt::For(head, _) = stmt {
-        around.push((**head).clone());
+        around.push(*head);
     }
     let found = inner.into_iter().find_map(|stmt| walk(store, stmt, around, ask));
     if matches!(stmt, Stmt::For(..)) {

@@ -10,7 +10,7 @@ use super::accesses::{Accesses, buffer_of};
 use super::pointer_value_type_rewrite::{Which, rewrite_types};
 use super::prim_func;
 use super::storage_scope::Scope;
-use crate::ir::{AttrValue, Buffer, ExprId, For, ForKind, Id, Mentions, Module, PrimExpr, PrimFunc, PrimId, PrimOp};
+use crate::ir::{AttrValue, Buffer, ExprId, ForKind, Id, Mentions, Module, PrimExpr, PrimFunc, PrimId, PrimOp};
 use crate::ir::{PrimParam, Stmt, StmtId, Store};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::{Rewriting, StmtMutator, binary, math, rewrite_func};
@@ -218,7 +218,7 @@ impl StmtMutator for Body {
                 let stmt = match cx.store.stmt(new).clone() {
                     Stmt::For(head, body) => {
                         stmts.push(body);
-                        Stmt::For(Box::new(For { ..*head }), cx.store.flat_seq(None, &stmts))
+                        Stmt::For(head, cx.store.flat_seq(None, &stmts))
                     }
                     Stmt::Attr { node, key, value, body } => {
                         stmts.push(body);

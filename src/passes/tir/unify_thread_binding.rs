@@ -117,7 +117,7 @@ impl Unify {
         }
         Some(self.indices.drain(..).rev().fold(body, |body, Index { tag, var, min, extent }| {
             let head = For { var, min, extent, step: None, kind: ForKind::Thread(tag), annotations: None };
-            cx.store.add_stmt(Stmt::For(Box::new(head), body))
+            cx.store.add_stmt(Stmt::For(head, body))
         }))
     }
 
@@ -148,14 +148,14 @@ impl Unify {
 fn annotated(cx: &mut Rewriting<'_>, new: StmtId, old: &For, annotations: AttrsId) -> StmtId {
     let annotations = Some(annotations);
     if let Stmt::For(head, body) = cx.store.stmt(new).clone() {
-        return cx.store.add_stmt(Stmt::For(Box::new(For { annotations, ..*head }), body));
+        return cx.store.add_stmt(Stmt::For(For { annotations, ..head }, body));
     }
     let dtype = cx.store.symbol(old.var).dtype;
     let name = cx.store.name("var");
     let var = cx.store.add_symbol(Symbol { name, dtype, size: false });
     let (min, extent) = (cx.store.prim_int(0, dtype), cx.store.prim_int(1, dtype));
     let head = For { var, min, extent, step: None, kind: ForKind::Serial, annotations };
-    cx.store.add_stmt(Stmt::For(Box::new(head), new))
+    cx.store.add_stmt(Stmt::For(head, new))
 }
 
 #[cfg(test)]

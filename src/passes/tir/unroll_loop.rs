@@ -183,7 +183,7 @@ impl Unroll {
             Some(n) if (unrolled && self.explicit) || single => self.rounds(cx, &head, body, n),
             _ if unrolled && head.kind != ForKind::Unrolled => {
                 cx.set_rule("loop marked for unrolling");
-                Some(cx.store.add_stmt(Stmt::For(Box::new(For { kind: ForKind::Unrolled, ..*head }), body)))
+                Some(cx.store.add_stmt(Stmt::For(For { kind: ForKind::Unrolled, ..head }, body)))
             }
             _ => Some(new),
         }

@@ -148,8 +148,8 @@ impl StmtMutator for Serial {
         }
         let new = cx.descend(self, id);
         let Stmt::For(head, body) = cx.store.stmt(new).clone() else { return Some(new) };
-        let head = For { kind: ForKind::Serial, annotations: None, step: None, ..*head };
-        Some(cx.store.add_stmt(Stmt::For(Box::new(head), body)))
+        let head = For { kind: ForKind::Serial, annotations: None, step: None, ..head };
+        Some(cx.store.add_stmt(Stmt::For(head, body)))
     }
 }
 
@@ -264,11 +264,11 @@ fn by_chunks(store: &mut Store, head: &For, body: StmtId) -> StmtId {
     let cond = binary(store, PrimOp::Lt, index, head.extent);
     let guarded = store.add_stmt(Stmt::If { cond, then, other: None });
     let [zero, zero_outer] = [DType::I32, dtype].map(|dtype| store.prim_int(0, dtype));
-    let vector = For { var: inner, min: zero, extent: lanes, ..head.clone() };
-    let vector = store.add_stmt(Stmt::For(Box::new(vector), guarded));
+    let vector = For { var: inner, min: zero, extent: lanes, ..*head };
+    let vector = store.add_stmt(Stmt::For(vector, guarded));
     let kind = ForKind::Serial;
     let serial = For { var: outer, min: zero_outer, extent: chunks, step: None, kind, annotations: None };
-    store.add_stmt(Stmt::For(Box::new(serial), vector))
+    store.add_stmt(Stmt::For(serial, vector))
 }
 
 #[cfg(test)]

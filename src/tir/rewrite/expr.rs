@@ -10,13 +10,15 @@ const SHALLOW: u16 = 6;
 impl Rewriting<'_> {
     /// Rewrites an expression that stands in a statement.
     pub fn root(&mut self, mutator: &mut dyn StmtMutator, root: PrimId) -> PrimId {
+        let mentions = self.store.prim_mentions(root);
         if self.live
+            && mentions.meets(mutator.looks_for())
             && let Some(new) = mutator.expr(self, root)
         {
             self.ruled |= new != root;
             return new;
         }
-        self.prim(mutator, root)
+        if mentions.meets(self.replaced | mutator.looks_for()) { self.prim(mutator, root) } else { root }
     }
 
     /// True if one of these expressions may change; false if no hook looks for what they mention and nothing in them is
@@ -91,10 +93,10 @@ impl Rewriting<'_> {
         if !self.store.prim_mentions(id).meets(self.replaced) {
             return id;
         }
-        let expr = self.store.prim_rc(id);
-        if let PrimExpr::Var(symbol) = *expr {
+        if let PrimExpr::Var(symbol) = *self.store.prim_of_id(id) {
             return self.symbol(symbol).unwrap_or(id);
         }
+        let expr = self.store.prim_rc(id);
         let new = match expr.over(&mut |child| self.substituted(child)) {
             PrimExpr::Data(buffer) => PrimExpr::Data(self.buffer(buffer)),
             PrimExpr::Buffer(buffer) => PrimExpr::Buffer(self.buffer(buffer)),

@@ -29,7 +29,7 @@ impl Rewriting<'_> {
                 let var = self.define(head.var);
                 let new = self.visit(mutator, body);
                 let changed = (var, min, extent, step, new) != (head.var, head.min, head.extent, head.step, body);
-                changed.then(|| Stmt::For(Box::new(For { var, min, extent, step, ..**head }), new))
+                changed.then_some(Stmt::For(For { var, min, extent, step, ..*head }, new))
             }
             Stmt::Block(block) => {
                 let block = self.store.prim_block_rc(block);
@@ -118,22 +118,37 @@ impl Rewriting<'_> {
     }
 
     /// Rewrites the parts of a block: `None` if all stayed the same.
-    pub fn over_block(&mut self, mutator: &mut dyn StmtMutator, old: &Block) -> Option<Block> {
+    fn over_block(&mut self, mutator: &mut dyn StmtMutator, old: &Block) -> Option<Block> {
         // Values belong to the outside: they are done before the block's variables are defined.
         let values = changed(&old.iters, |iter| {
             let value = iter.value.map(|value| self.root(mutator, value));
             (value != iter.value).then(|| IterVar { value, ..iter.clone() })
         });
-        // A block that always runs says nothing of when.
-        let predicate = old.predicate.map(|predicate| self.root(mutator, predicate));
-        let predicate = predicate.filter(|predicate| self.store.as_prim_int(*predicate) != Some(1));
+        let predicate = self.predicate(mutator, old);
         let inner = changed(values.as_deref().unwrap_or(&old.iters), |iter| {
             let (min, extent) = (self.root(mutator, iter.min), self.root(mutator, iter.extent));
             let var = self.define(iter.var);
             let same = (var, min, extent) == (iter.var, iter.min, iter.extent);
             (!same).then(|| IterVar { var, min, extent, ..iter.clone() })
         });
-        let iters = inner.or(values);
+        self.inside_block(mutator, old, inner.or(values), predicate)
+    }
+
+    /// Rewrites the condition under which a block runs. A block that always runs says nothing of when.
+    pub fn predicate(&mut self, mutator: &mut dyn StmtMutator, block: &Block) -> Option<PrimId> {
+        let predicate = block.predicate.map(|predicate| self.root(mutator, predicate));
+        predicate.filter(|predicate| self.store.as_prim_int(*predicate) != Some(1))
+    }
+
+    /// Rewrites what a block has besides its variables and its condition, which are `iters`, if they are other ones, and
+    /// `predicate` now. `None` if all stayed the same.
+    pub fn inside_block(
+        &mut self,
+        mutator: &mut dyn StmtMutator,
+        old: &Block,
+        iters: Option<Box<[IterVar]>>,
+        predicate: Option<PrimId>,
+    ) -> Option<Block> {
         let allocs = changed(&old.allocs, |buffer| Some(self.define_buffer(mutator, *buffer)).filter(|new| new != buffer));
         let reads = changed(&old.reads, |region| self.changed_region(mutator, region));
         let writes = changed(&old.writes, |region| self.changed_region(mutator, region));
@@ -187,13 +202,20 @@ impl Rewriting<'_> {
 
 /// Returns a list in which `f` has replaced some parts; `None`, without a copy of it, if `f` replaced none.
 fn changed<T: Clone>(list: &[T], mut f: impl FnMut(&T) -> Option<T>) -> Option<Box<[T]>> {
-    let mut new: Option<Box<[T]>> = None;
+    let mut new: Option<Vec<T>> = None;
     for (at, part) in list.iter().enumerate() {
-        if let Some(becomes) = f(part) {
-            new.get_or_insert_with(|| list.into())[at] = becomes;
+        match (f(part), &mut new) {
+            (Some(becomes), Some(new)) => new.push(becomes),
+            (None, Some(new)) => new.push(part.clone()),
+            (Some(becomes), None) => {
+                let new = new.insert(Vec::with_capacity(list.len()));
+                new.extend_from_slice(&list[..at]);
+                new.push(becomes);
+            }
+            (None, None) => {}
         }
     }
-    new
+    new.map(Vec::into_boxed_slice)
 }
 
 impl Store {

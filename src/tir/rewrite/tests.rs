@@ -22,7 +22,7 @@ fn program(store: &mut Store) -> (StmtId, [StmtId; 3]) {
     let value = store.prim_binary(PrimOp::Mul, index, two);
     let inner = store.add_stmt(Stmt::Store { buffer, indices: [index].into(), value });
     let head = For { var, min: zero, extent: four, step: None, kind: ForKind::Serial, annotations: None };
-    let outer = store.add_stmt(Stmt::For(Box::new(head), inner));
+    let outer = store.add_stmt(Stmt::For(head, inner));
     let last = store.add_stmt(Stmt::Store { buffer, indices: [zero].into(), value: one });
     for (at, stmt) in [outer, inner, last].into_iter().enumerate() {
         let node = store.stmt_node(stmt);
@@ -133,4 +133,60 @@ fn a_chain_of_any_length_is_rewritten_without_recursion() {
     let new = Rewriting::new(store).visit(&mut Change { products: true, ..Change::default() }, stmt);
     let Stmt::Evaluate(value) = *store.stmt(new) else { panic!("the same kind of statement") };
     assert!(matches!(store.prim_of_id(value), PrimExpr::Binary { op: PrimOp::Add, .. }));
+}
+
+/// Counts the expressions that it is asked about.
+struct Asked {
+    looks_for: Mentions,
+    count: usize,
+}
+
+impl StmtMutator for Asked {
+    fn rule(&self) -> &'static str {
+        "asked"
+    }
+    fn looks_for(&self) -> Mentions {
+        self.looks_for
+    }
+    fn prim(&mut self, _: &mut Rewriting<'_>, _: PrimId, post: PrimId) -> PrimId {
+        self.count += 1;
+        post
+    }
+}
+
+#[test]
+fn hooks_are_asked_only_about_what_they_look_for() {
+    let store = &mut Store::new();
+    let (root, [outer, ..]) = program(store);
+    let Stmt::For(head, _) = *store.stmt(outer) else { panic!("a loop") };
+    let mut asked = |looks_for| {
+        let mut mutator = Asked { looks_for, count: 0 };
+        Rewriting::new(store).visit(&mut mutator, root);
+        mutator.count
+    };
+    // `0`, `4`, `i`, `2`, `i * 2` and `1`; with `i` only two of them.
+    assert_eq!(asked(Mentions::ALL), 6);
+    assert_eq!(asked(Mentions::symbol(head.var)), 2);
+    assert_eq!(asked(Mentions::NONE) + asked(Mentions::BUFFERS), 0);
+}
+
+#[test]
+fn replaced_variables_are_found_at_every_depth() {
+    for depth in [0, 1, 5, 6, 7, 8, 40] {
+        let store = &mut Store::new();
+        let [x, y] = ["x", "y"].map(|text| {
+            let name = store.name(text);
+            store.add_symbol(Symbol { name, dtype: DType::I32, size: false })
+        });
+        let mut sum = |symbol| {
+            let leaf = store.prim(PrimExpr::Var(symbol));
+            let one = store.prim_int(1, DType::I32);
+            (0..depth).fold(leaf, |sum, _| store.prim_binary(PrimOp::Add, sum, one))
+        };
+        let (of_x, of_y) = (sum(x), sum(y));
+        let stmt = store.add_stmt(Stmt::Evaluate(of_x));
+        let value = store.prim(PrimExpr::Var(y));
+        let new = substitute_stmt(store, stmt, &[(x, value)]);
+        assert!(matches!(*store.stmt(new), Stmt::Evaluate(found) if found == of_y), "{depth} deep");
+    }
 }

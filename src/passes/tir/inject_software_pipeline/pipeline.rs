@@ -259,7 +259,7 @@ impl Pipeline<'_> {
                 let kind = if unroll { ForKind::Unrolled } else { self.head.kind };
                 let annotations = self.annotations;
                 let head = For { var, min: self.head.min, extent, step: None, kind, annotations };
-                self.store.add_stmt(Stmt::For(Box::new(head), stmt))
+                self.store.add_stmt(Stmt::For(head, stmt))
             }
         };
         emit.advance(self.store, &local, &mut inside, extent);

@@ -101,7 +101,7 @@ impl<'a> Injector<'a> {
                 self.depends = false;
                 rebuilt(store, id, new != value, Stmt::Bind { var, value: new })
             }
-            Stmt::For(head, body) => self.for_loop(store, id, *head, body),
+            Stmt::For(head, body) => self.for_loop(store, id, head, body),
             Stmt::If { cond, then, other } => {
                 let new = self.expr(store, cond);
                 if self.depends && !self.injected {
@@ -164,7 +164,7 @@ impl<'a> Injector<'a> {
         let new = self.stmt(store, body);
         self.loops += 1;
         let changed = (extent, new) != (head.extent, body);
-        rebuilt(store, id, changed, Stmt::For(Box::new(For { extent, ..head }), new))
+        rebuilt(store, id, changed, Stmt::For(For { extent, ..head }, new))
     }
 
     /// Memory that the threads do not share is made larger by their number.
@@ -238,7 +238,7 @@ impl<'a> Injector<'a> {
         let value = store.prim(PrimExpr::Var(var));
         let body = copy_stmt(store, new, &[(self.var, value)]);
         let head = For { var, min, extent, step: None, kind: ForKind::Serial, annotations: None };
-        store.add_stmt(Stmt::For(Box::new(head), body))
+        store.add_stmt(Stmt::For(head, body))
     }
 
     fn access(&mut self, store: &mut Store, buffer: Id<Buffer>, indices: Box<[PrimId]>) -> (Id<Buffer>, Box<[PrimId]>) {

@@ -16,7 +16,7 @@ pub(super) struct Copy {
 pub(super) fn copy_of(store: &mut Store, analyzer: &mut Analyzer, nest: StmtId) -> Option<Copy> {
     let (mut heads, mut at): (Vec<For>, StmtId) = (Vec::new(), nest);
     while let Stmt::For(head, body) = store.stmt(at) {
-        heads.push((**head).clone());
+        heads.push(*head);
         at = *body;
     }
     let Stmt::Store { buffer: to, indices: place, value } = store.stmt(at).clone() else { return None };

@@ -75,7 +75,7 @@ impl Lower {
         stmts.push(write_back(store, block, &reduction, loops, &cross));
         let mut new = store.flat_seq(None, &stmts);
         for (loop_id, head) in loops.iter().rev().filter(|(_, head)| tag_of(head).is_some()) {
-            new = store.rebuild_stmt(*loop_id, Stmt::For(Box::new(head.clone()), new));
+            new = store.rebuild_stmt(*loop_id, Stmt::For(*head, new));
         }
         let threads: Vec<super::Threads> =
             loops.iter().filter_map(|(_, head)| Some((tag_of(head)?, head.min, head.extent))).collect();

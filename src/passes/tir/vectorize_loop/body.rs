@@ -72,7 +72,7 @@ impl Vectors {
                 if (extent, new) == (head.extent, body) {
                     return id;
                 }
-                cx.store.rebuild_stmt(id, Stmt::For(Box::new(For { extent, ..*head }), new))
+                cx.store.rebuild_stmt(id, Stmt::For(For { extent, ..head }, new))
             }
             Stmt::If { cond, then, other } => self.branch(cx, id, cond, then, other),
             Stmt::While { .. } => {
@@ -124,7 +124,7 @@ impl Vectors {
         let (min, index) = (store.prim_int(0, old.dtype), store.prim(PrimExpr::Var(var)));
         let body = substitute_stmt(store, id, &[(self.var, index)]);
         let head = For { var, min, extent: self.extent, step: None, kind: ForKind::Serial, annotations: None };
-        store.add_stmt(Stmt::For(Box::new(head), body))
+        store.add_stmt(Stmt::For(head, body))
     }
 
     pub(super) fn fail(&mut self, message: &str) {

@@ -79,7 +79,7 @@ impl Writer<'_> {
                     (LoopKind::Thread, None) => return Err(error("a loop over threads needs the name of their index")),
                 };
                 let annotations = self.attrs()?;
-                Stmt::For(Box::new(For { var, min, extent, step, kind, annotations }), self.stmt()?)
+                Stmt::For(For { var, min, extent, step, kind, annotations }, self.stmt()?)
             }
             StmtKind::Block => Stmt::Block(self.block()?),
             StmtKind::Store => {
