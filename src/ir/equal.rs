@@ -37,16 +37,22 @@ pub struct EqualOptions {
     /// Compares the types of expressions if both sides have one. Relax needs this, because a call there may have been
     /// given a weaker type than follows from its operands; a comparison of modules of Relax always does it.
     pub types: bool,
+    /// Compares only what the results of Relay's functions depend on: not attributes of functions, and not devices.
+    pub results: bool,
 }
 
 impl EqualOptions {
     /// The options for two texts that may be of one program: omitted constants count as equal.
     pub const TEXTS: EqualOptions =
-        EqualOptions { map_free_vars: true, scalar_tolerance: false, unknown_constants: true, types: false };
+        EqualOptions { map_free_vars: true, scalar_tolerance: false, unknown_constants: true, types: false, results: false };
+
+    /// The options for two versions of which only the results are of interest.
+    pub const RESULTS: EqualOptions =
+        EqualOptions { map_free_vars: false, scalar_tolerance: false, unknown_constants: false, types: false, results: true };
 
     /// The options for two expressions of one program of Relax.
     pub const RELAX: EqualOptions =
-        EqualOptions { map_free_vars: false, scalar_tolerance: false, unknown_constants: false, types: true };
+        EqualOptions { map_free_vars: false, scalar_tolerance: false, unknown_constants: false, types: true, results: false };
 }
 
 /// The first difference that was found.
@@ -465,6 +471,10 @@ impl<'a> Comparer<'a> {
         }
     }
 
+    fn only_results(&self) -> bool {
+        self.options.results && self.dialect == Dialect::Relay
+    }
+
     fn type_args(&mut self, lhs: Option<Id<CallInfo>>, rhs: Option<Id<CallInfo>>) -> Outcome {
         let store = self.store;
         let [x, y] = [lhs, rhs].map(|info| info.map_or(&[][..], |info| &store.call_info(info).type_args));
@@ -484,7 +494,9 @@ impl<'a> Comparer<'a> {
             self.type_var(p, q, true)?;
         }
         self.optional_types(a.ret, b.ret, self.options.map_free_vars, "result type")?;
-        self.dict_attrs(a.attrs, b.attrs, place)?;
+        if !self.only_results() {
+            self.dict_attrs(a.attrs, b.attrs, place)?;
+        }
         self.push(a.body, b.body, Step::Body, place);
         Ok(())
     }
@@ -515,6 +527,7 @@ impl<'a> Comparer<'a> {
         }
         match (a.device, b.device) {
             (None, None) => {}
+            _ if self.only_results() => {}
             (Some(a), Some(b)) => self.objects(a, b)?,
             _ => return mismatch(format!("only one is bound to a device: {}", describe())),
         }

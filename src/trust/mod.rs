@@ -18,7 +18,7 @@ mod text;
 pub use property::{Culprit, Predicate, Property, bisect, first_step};
 pub use reduce::Reducer;
 
-use crate::check::step::{Budget, Checker, Report};
+use crate::check::step::{Budget, Checker, Report, Verdict};
 use crate::ir::Module;
 use crate::passes::{Keeps, keeps};
 use crate::session::Session;
@@ -101,7 +101,7 @@ impl Trust {
             let (first, second) = pair(&mut small.session, before, after)?;
             Some(small.checker.check(small.session.split().0, &first, &second, keeps))
         });
-        match report.filter(|report| report.runs > 0) {
+        match report.filter(|report| report.runs > 0 || report.verdict == Verdict::Equal) {
             Some(report) => Checked { report, smaller_by: small.by },
             None => Checked { report: self.check_modules(session, step, &first, &second), smaller_by: 1 },
         }

@@ -2,7 +2,7 @@ use super::*;
 use crate::ir::{AttrValue, Attrs, Binding, DType, Dim, Double, OpId, Tensor};
 
 const MAP_FREE: EqualOptions =
-    EqualOptions { map_free_vars: true, scalar_tolerance: false, unknown_constants: false, types: false };
+    EqualOptions { map_free_vars: true, scalar_tolerance: false, unknown_constants: false, types: false, results: false };
 
 fn op(store: &mut Store, n: u16) -> ExprId {
     store.add(Expr::Op(OpId(n)))

@@ -1,7 +1,7 @@
 """What TVM's foreign function interface gives beside the package `tvm`."""
 
 from tvm._node import Object  # noqa: F401
-from tvm._values import Array, DataType, Map  # noqa: F401
+from tvm._values import DataType
 from tvm.ir.base import (  # noqa: F401
     get_first_structural_mismatch,
     structural_equal,
@@ -15,11 +15,12 @@ from tvm.runtime.registry import (  # noqa: F401
     remove_global_func,
 )
 
-from . import access_path
+from . import access_path, container, core
+from .container import Array, Dict, List, Map  # noqa: F401
+from .core import String  # noqa: F401
 
 Shape = tuple
 dtype = DataType
-List, Dict, String = list, dict, str
 
 
 def structural_walk(node, visit, order="post"):
@@ -38,4 +39,4 @@ def structural_walk(node, visit, order="post"):
         post_order_visit(node, visit)
 
 
-_ = access_path
+_ = (access_path, container, core)

@@ -2,7 +2,8 @@
 
 from .._node import Object
 from .._values import Array, DataType, DataTypeCode, Map  # noqa: F401
-from . import vm
+from . import container, vm
+from .container import String  # noqa: F401
 from .device import (  # noqa: F401
     Device,
     cpu,
@@ -91,4 +92,4 @@ def load_param_dict(data):
     return made
 
 
-_ = vm
+_ = (container, vm)

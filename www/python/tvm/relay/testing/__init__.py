@@ -12,7 +12,20 @@ from ..expr import Function
 from ..expr_functor import ExprVisitor
 from ..prelude import Prelude
 from ..transform import gradient  # noqa: F401
-from . import byoc, mlp, mobilenet, resnet, temp_op_attr
+from . import (
+    byoc,
+    dcgan,
+    densenet,
+    dqn,
+    inception_v3,
+    lstm,
+    mlp,
+    mobilenet,
+    resnet,
+    squeezenet,
+    synthetic,
+    temp_op_attr,
+)
 from .init import create_workload
 from .nat import count, make_nat_expr, make_nat_value
 from .temp_op_attr import TempOpAttr  # noqa: F401
@@ -86,4 +99,4 @@ def check_grad(func, inputs=None, test_inputs=None, eps=1e-6, atol=1e-5, rtol=1e
         np.testing.assert_allclose(grads[position].numpy().astype("float64"), expected, atol=atol, rtol=rtol)
 
 
-_ = (byoc, mlp, mobilenet, resnet, temp_op_attr)
+_ = (byoc, dcgan, densenet, dqn, inception_v3, lstm, mlp, mobilenet, resnet, squeezenet, synthetic, temp_op_attr)

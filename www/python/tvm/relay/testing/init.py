@@ -19,22 +19,77 @@ def _noise(count, seed):
     return (digits & mask | exponent).to_bytes(4 * count, "little")
 
 
+_STARTS = {"bias": 0.0, "gamma": 1.0, "beta": 0.0, "mean": 0.0, "var": 1.0}
+
+
+def _start(name):
+    """What all elements of a parameter start as; None of a weight."""
+    return next((value for end, value in _STARTS.items() if name.endswith(end)), None)
+
+
+class Initializer:
+    """Fills an array with what a parameter starts as; a subclass says what a weight does."""
+
+    def __init__(self, **kwargs):
+        self._kwargs = kwargs
+
+    def __call__(self, desc, arr):
+        if desc.endswith("weight"):
+            self._init_weight(desc, arr)
+        elif (value := _start(desc)) is not None:
+            arr[:] = value
+        else:
+            raise ValueError(f"nothing is known of how {desc} starts: a name ends with weight, {', '.join(_STARTS)}")
+
+    def _init_weight(self, name, arr):
+        raise NotImplementedError("a subclass says what a weight starts as")
+
+
+class Xavier(Initializer):
+    """Random numbers of a range that goes with the numbers of inputs and outputs (Glorot and Bengio, 2010)."""
+
+    def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
+        super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
+        self.rnd_type, self.factor_type, self.magnitude = rnd_type, factor_type, float(magnitude)
+
+    def _init_weight(self, name, arr):
+        if len(arr.shape) < 2:
+            raise ValueError(f"{name} is a vector: the range needs a number of inputs and one of outputs")
+        outputs, inputs, *window = arr.shape
+        factors = {"avg": (inputs + outputs) / 2, "in": inputs, "out": outputs}
+        if self.factor_type not in factors or self.rnd_type != "uniform":
+            raise ValueError(f"there are no {self.rnd_type} numbers for the factor {self.factor_type}")
+        factor = math.prod(window) * (1 if "depthwise" in name else factors[self.factor_type])
+        scale = math.sqrt(self.magnitude / factor)
+        arr[:] = np.random.uniform(-scale, scale, arr.shape)
+
+
+class Constant(Initializer):
+    """Elements of a weight are equal, and their sum is 1."""
+
+    def _init_weight(self, name, arr):
+        arr[:] = 1.0 / math.prod(arr.shape)
+
+
 class Weights(Tensor):
     """A tensor whose elements are made when they are asked for: networks have millions of them."""
 
-    def __init__(self, name, shape, dtype, seed):
+    def __init__(self, name, shape, dtype, seed, initializer=None):
         super().__init__(None, Device(1, 0), None, DataType(dtype))
-        self._name, self._shape, self._seed = name, tuple(shape), seed
+        self._name, self._shape, self._seed, self._initializer = name, tuple(shape), seed, initializer
 
     shape = property(lambda self: self._shape)
 
     def _raw(self):
         if self._bytes is None:
             dtype, count = str(self._own_dtype), math.prod(self._shape)
-            if self._name.endswith(("gamma", "var")):
-                data = np.ones(1, dtype).tobytes() * count
-            elif self._name.endswith(("beta", "bias", "mean")):
-                data = np.zeros(1, dtype).tobytes() * count
+            if self._initializer:
+                np.random.seed(self._seed)
+                array = np.zeros(self._shape, dtype)
+                self._initializer(self._name, array)
+                data = array.tobytes()
+            elif (value := _start(self._name)) is not None:
+                data = np.full(1, value, dtype).tobytes() * count
             elif dtype == "float32":
                 data = _noise(count, self._seed)
             else:
@@ -51,5 +106,5 @@ def create_workload(net, initializer=None, seed=0):
     for at, param in enumerate(mod["main"].params):
         if param.name_hint not in ("data", "label"):
             ty = param.checked_type
-            params[param.name_hint] = Weights(param.name_hint, ty.concrete_shape, ty.dtype, seed + at)
+            params[param.name_hint] = Weights(param.name_hint, ty.concrete_shape, ty.dtype, seed + at, initializer)
     return mod, params

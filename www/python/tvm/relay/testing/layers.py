@@ -20,8 +20,28 @@ def conv2d(data, weight=None, **options):
     return nn.conv2d(data, weight if weight else var(f"{name}_weight"), **options)
 
 
+def conv2d_transpose(data, weight=None, **options):
+    """A transposed convolution."""
+    name = options.pop("name")
+    return nn.conv2d_transpose(data, weight if weight else var(f"{name}_weight"), **options)
+
+
+def conv3d(data, weight=None, **options):
+    """A convolution over three axes."""
+    name = options.pop("name")
+    return nn.conv3d(data, weight if weight else var(f"{name}_weight"), **options)
+
+
 def dense_add_bias(data, weight=None, bias=None, units=None, **options):
     """A dense layer with a bias."""
     name = options.pop("name")
     dense = nn.dense(data, weight if weight else var(f"{name}_weight"), units, **options)
     return nn.bias_add(dense, bias if bias else var(f"{name}_bias"), axis=-1)
+
+
+def conv_kernel_layout(data_layout, is_depthwise=False):
+    """The layout of weights that goes with one of images."""
+    layouts = {"NCHW": "OIHW", "NHWC": "HWOI" if is_depthwise else "HWIO"}
+    if data_layout not in layouts:
+        raise ValueError(f"no layout of weights is known for {data_layout}")
+    return layouts[data_layout]

@@ -4,13 +4,12 @@ from .. import analysis
 from ..expr import Function, var
 from ..op import nn
 from .init import create_workload
-from .layers import batch_norm_infer, conv2d, dense_add_bias
+from .layers import batch_norm_infer, conv2d, conv_kernel_layout, dense_add_bias
 
 _UNITS = {18: [2, 2, 2, 2], 34: [3, 4, 6, 3], 50: [3, 4, 6, 3], 101: [3, 4, 23, 3], 152: [3, 8, 36, 3]}
 
 
 def _conv(data, channels, kernel, stride, pad, name, layout):
-    kernel_layout = "OIHW" if layout == "NCHW" else "HWIO"
     return conv2d(
         data=data,
         channels=channels,
@@ -18,7 +17,7 @@ def _conv(data, channels, kernel, stride, pad, name, layout):
         strides=(stride, stride),
         padding=(pad, pad),
         data_layout=layout,
-        kernel_layout=kernel_layout,
+        kernel_layout=conv_kernel_layout(layout),
         name=name,
     )
 
