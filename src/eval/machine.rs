@@ -2,7 +2,7 @@
 
 use super::value::{Closure, Fields, RefCell, Slot, Value};
 use super::{EvalFailure, EvalOptions, Watched};
-use crate::ir::walk::{free_vars, post_order, use_counts};
+use crate::ir::walk::{for_each_child, free_vars, post_order};
 use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Pattern, PatternId, Store, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -127,12 +127,13 @@ impl<'a> Machine<'a> {
         if self.scanned.insert(root, ()).is_some() {
             return;
         }
-        let counts = use_counts(self.store, root);
+        let mut used: IdMap<Expr, ()> = IdMap::new();
         for id in post_order(self.store, root) {
-            let shared = counts.get(id).is_some_and(|n| *n > 1);
-            if shared && !is_cheap(&self.store.expr(id)) {
-                self.shared.insert(id, ());
-            }
+            for_each_child(self.store, id, |child| {
+                if !is_cheap(&self.store.expr(child)) && used.insert(child, ()).is_some() {
+                    self.shared.insert(child, ());
+                }
+            });
         }
     }
 

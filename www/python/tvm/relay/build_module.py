@@ -6,6 +6,7 @@ from .. import _engine
 from .._node import EXPR, get, number
 from ..ir.expr import GlobalVar
 from ..ir.module import IRModule
+from ..runtime.container import ADT
 from ..runtime.tensor import Tensor, tensor
 from .expr import Call, Constant, Function, Tuple, TupleWrapper, const, module_from_expr
 
@@ -55,8 +56,11 @@ def value_of(expr):
     return expr
 
 
-class TupleValue(list):
+class TupleValue(ADT):
     """Several values."""
+
+    def __init__(self, fields=()):
+        super().__init__(0, fields)
 
     fields = property(lambda self: list(self))
 
@@ -144,10 +148,12 @@ def bind_params_by_name(func, params):
 
     by_name = {}
     for param in func.params:
-        if param.name_hint in by_name:
-            raise ValueError(f"Multiple args in the function have name {param.name_hint}")
-        by_name[param.name_hint] = param
-    return substitute(func, {by_name[name]: as_constant(value) for name, value in params.items() if name in by_name})
+        by_name.setdefault(param.name_hint, []).append(param)
+    bound = {name: value for name, value in params.items() if name in by_name}
+    for name in bound:
+        if len(by_name[name]) > 1:
+            raise ValueError(f"Multiple args in the function have name {name}")
+    return substitute(func, {by_name[name][0]: as_constant(value) for name, value in bound.items()})
 
 
 class GraphExecutorFactoryModule:
