@@ -1,6 +1,6 @@
 //! The machine: frames, activations, and one step for each kind of node.
 
-use super::value::{Closure, Fields, RefCell, Slot, Value};
+use super::value::{Closure, Fields, Gathered, RefCell, Slot, Value, gather};
 use super::{EvalFailure, EvalOptions, Watched};
 use crate::ir::walk::{for_each_child, free_vars, post_order};
 use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Pattern, PatternId, Store, VarId};
@@ -263,34 +263,21 @@ impl<'a> Machine<'a> {
                 }
                 Next::Give(value)
             }
-            Frame::Tuple(id, mut done) => {
-                done.push(value);
-                match self.store.expr(id) {
-                    Expr::Tuple(fields) if done.len() < fields.len() => {
-                        let next = self.store.item(fields, done.len());
-                        self.frames.push(Frame::Tuple(id, done));
-                        Next::Eval(next)
-                    }
-                    _ => Next::Give(Value::tuple(done)),
+            Frame::Tuple(id, done) => match gather(self.store, id, done, value) {
+                Gathered::Next(part, done) => {
+                    self.frames.push(Frame::Tuple(id, done));
+                    Next::Eval(part)
                 }
-            }
-            Frame::Field(id, index) => match &value {
-                Value::Tuple(fields) if (index as usize) < fields.items().len() => {
-                    Next::Give(fields.items()[index as usize].clone())
-                }
-                other => return Err(self.fail(id, format!("{} has no field {index}", other.kind()))),
+                Gathered::All(fields) => Next::Give(Value::tuple(fields)),
             },
-            Frame::Args(id, mut done) => {
-                done.push(value);
-                match self.store.expr(id) {
-                    Expr::Call { args, .. } if done.len() < args.len() => {
-                        let next = self.store.item(args, done.len());
-                        self.frames.push(Frame::Args(id, done));
-                        Next::Eval(next)
-                    }
-                    _ => return self.callee(id, done),
+            Frame::Field(id, index) => Next::Give(value.field(index).map_err(|why| self.fail(id, why))?),
+            Frame::Args(id, done) => match gather(self.store, id, done, value) {
+                Gathered::Next(part, done) => {
+                    self.frames.push(Frame::Args(id, done));
+                    Next::Eval(part)
                 }
-            }
+                Gathered::All(args) => return self.callee(id, args),
+            },
             Frame::Callee(id, args) => return self.call(id, value, args),
             Frame::Let(var, body) => {
                 self.now.vars.insert(var, value);

@@ -20,7 +20,7 @@ mod tests;
 pub use linked::{Linked, Ran, run_linked};
 pub use seed::made_args;
 
-use super::value::{Closure, Fields, RefCell, Slot, Value};
+use super::value::{Closure, Fields, Gathered, RefCell, Slot, Value, gather};
 use super::{EvalFailure, EvalOptions, Watched, eval_prim};
 use crate::infer::relax::types::{Bindings, substitute_dim};
 use crate::ir::walk::{free_vars, post_order};
@@ -298,34 +298,21 @@ impl Machine<'_> {
     /// Passes a value to the frame that waited for it.
     fn resume(&mut self, frame: Frame, value: Value) -> Step {
         Ok(match frame {
-            Frame::Tuple(id, mut done) => {
-                done.push(value);
-                match self.store.expr(id) {
-                    Expr::Tuple(fields) if done.len() < fields.len() => {
-                        let next = self.store.item(fields, done.len());
-                        self.frames.push(Frame::Tuple(id, done));
-                        Next::Eval(next)
-                    }
-                    _ => Next::Give(Value::tuple(done)),
+            Frame::Tuple(id, done) => match gather(self.store, id, done, value) {
+                Gathered::Next(part, done) => {
+                    self.frames.push(Frame::Tuple(id, done));
+                    Next::Eval(part)
                 }
-            }
-            Frame::Field(id, index) => match &value {
-                Value::Tuple(fields) if (index as usize) < fields.items().len() => {
-                    Next::Give(fields.items()[index as usize].clone())
-                }
-                other => return Err(self.fail(id, format!("{} has no field {index}", other.kind()))),
+                Gathered::All(fields) => Next::Give(Value::tuple(fields)),
             },
-            Frame::Args(id, mut done) => {
-                done.push(value);
-                match self.store.expr(id) {
-                    Expr::Call { args, .. } if done.len() < args.len() => {
-                        let next = self.store.item(args, done.len());
-                        self.frames.push(Frame::Args(id, done));
-                        Next::Eval(next)
-                    }
-                    _ => return self.callee(id, done),
+            Frame::Field(id, index) => Next::Give(value.field(index).map_err(|why| self.fail(id, why))?),
+            Frame::Args(id, done) => match gather(self.store, id, done, value) {
+                Gathered::Next(part, done) => {
+                    self.frames.push(Frame::Args(id, done));
+                    Next::Eval(part)
                 }
-            }
+                Gathered::All(args) => return self.callee(id, args),
+            },
             Frame::Callee(id, args) => return self.call(id, value, args),
             Frame::Bind { seq, block, binding } => {
                 self.bind(seq, block, binding, value)?;

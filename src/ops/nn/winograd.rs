@@ -12,6 +12,25 @@ use crate::ops::{RuleCx, RuleResult};
 pub static CONV_WINOGRAD_WEIGHT_TRANSFORM: AttrsSchema =
     schema("relay.attrs.ConvWinogradWeightTransformAttrs", &[field::required("tile_size", AttrKind::Int)]);
 
+/// The attributes of a convolution over a kernel that is transformed already, for as many axes as there are strides.
+macro_rules! convolution {
+    ($ones:expr, $zeros:expr, $layout:literal, $kernel_layout:literal) => {
+        [
+            field::required("tile_size", AttrKind::Int),
+            field::ints("strides", &$ones),
+            field::ints("padding", &$zeros),
+            field::ints("dilation", &$ones),
+            field::int("groups", 1),
+            field::or_none("channels", AttrKind::Integer),
+            field::or_none("kernel_size", AttrKind::Ints),
+            field::text("data_layout", $layout),
+            field::text("kernel_layout", $kernel_layout),
+            field::text("out_layout", ""),
+            field::dtype("out_dtype", ""),
+        ]
+    };
+}
+
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
     op(
@@ -21,19 +40,7 @@ pub static OPS: &[OpInfo] = &[
     .pattern(OpPattern::OutEWiseFusable)
     .relay(relay(&["data", "weight"], conv2d_any_kernel).attrs(&schema(
         "relay.attrs.Conv2DWinogradAttrs",
-        &[
-            field::required("tile_size", AttrKind::Int),
-            field::ints("strides", &[1, 1]),
-            field::ints("padding", &[0, 0]),
-            field::ints("dilation", &[1, 1]),
-            field::int("groups", 1),
-            field::or_none("channels", AttrKind::Integer),
-            field::or_none("kernel_size", AttrKind::Ints),
-            field::text("data_layout", "NCHW"),
-            field::text("kernel_layout", "OIHW"),
-            field::text("out_layout", ""),
-            field::dtype("out_dtype", ""),
-        ],
+        &convolution!([1, 1], [0, 0], "NCHW", "OIHW"),
     ))),
     op(
         "nn.contrib_conv2d_winograd_weight_transform",
@@ -49,19 +56,7 @@ pub static OPS: &[OpInfo] = &[
     .pattern(OpPattern::OutEWiseFusable)
     .relay(relay(&["data", "weight"], conv3d_any_kernel).attrs(&schema(
         "relay.attrs.Conv3DWinogradAttrs",
-        &[
-            field::required("tile_size", AttrKind::Int),
-            field::ints("strides", &[1, 1, 1]),
-            field::ints("padding", &[0, 0, 0]),
-            field::ints("dilation", &[1, 1, 1]),
-            field::int("groups", 1),
-            field::or_none("channels", AttrKind::Integer),
-            field::or_none("kernel_size", AttrKind::Ints),
-            field::text("data_layout", "NCDHW"),
-            field::text("kernel_layout", "OIDHW"),
-            field::text("out_layout", ""),
-            field::dtype("out_dtype", ""),
-        ],
+        &convolution!([1, 1, 1], [0, 0, 0], "NCDHW", "OIDHW"),
     ))),
     op(
         "nn.contrib_conv3d_winograd_weight_transform",

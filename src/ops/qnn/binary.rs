@@ -17,68 +17,27 @@ use crate::ops::{RuleCx, RuleResult, broadcast, info, lookup};
 pub static BROADCAST: AttrsSchema =
     schema("relay.attrs.BroadcastAttrs", &[field::int("lhs_axis", -1), field::int("rhs_axis", -1)]);
 
+/// The parameters of operators over two tensors.
+const OF_TWO: &[&str] = &[
+    "lhs",
+    "rhs",
+    "lhs_scale",
+    "lhs_zero_point",
+    "rhs_scale",
+    "rhs_zero_point",
+    "output_scale",
+    "output_zero_point",
+];
+
+const fn of_two(name: &'static str, doc: &'static str) -> OpInfo {
+    op(name, doc).pattern(OpPattern::Broadcast).non_computational().relay(relay(OF_TWO, binary).attrs(&BROADCAST))
+}
+
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
-    op("qnn.add", "Adds two quantised tensors of different scales, with broadcasting.")
-        .pattern(OpPattern::Broadcast)
-        .non_computational()
-        .kernel(add_kernel)
-        .relay(
-            relay(
-                &[
-                    "lhs",
-                    "rhs",
-                    "lhs_scale",
-                    "lhs_zero_point",
-                    "rhs_scale",
-                    "rhs_zero_point",
-                    "output_scale",
-                    "output_zero_point",
-                ],
-                binary,
-            )
-            .attrs(&BROADCAST),
-        ),
-    op("qnn.subtract", "Subtracts two quantised tensors of different scales, with broadcasting.")
-        .pattern(OpPattern::Broadcast)
-        .non_computational()
-        .kernel(subtract_kernel)
-        .relay(
-            relay(
-                &[
-                    "lhs",
-                    "rhs",
-                    "lhs_scale",
-                    "lhs_zero_point",
-                    "rhs_scale",
-                    "rhs_zero_point",
-                    "output_scale",
-                    "output_zero_point",
-                ],
-                binary,
-            )
-            .attrs(&BROADCAST),
-        ),
-    op("qnn.mul", "Multiplies two quantised tensors of different scales, with broadcasting.")
-        .pattern(OpPattern::Broadcast)
-        .non_computational()
-        .kernel(mul_kernel)
-        .relay(
-            relay(
-                &[
-                    "lhs",
-                    "rhs",
-                    "lhs_scale",
-                    "lhs_zero_point",
-                    "rhs_scale",
-                    "rhs_zero_point",
-                    "output_scale",
-                    "output_zero_point",
-                ],
-                binary,
-            )
-            .attrs(&BROADCAST),
-        ),
+    of_two("qnn.add", "Adds two quantised tensors of different scales, with broadcasting.").kernel(add_kernel),
+    of_two("qnn.subtract", "Subtracts two quantised tensors of different scales, with broadcasting.").kernel(subtract_kernel),
+    of_two("qnn.mul", "Multiplies two quantised tensors of different scales, with broadcasting.").kernel(mul_kernel),
     op("qnn.concatenate", "Joins quantised tensors along `axis`, each requantised to the output scale and zero point.")
         .pattern(OpPattern::Injective)
         .non_computational()

@@ -14,6 +14,22 @@ def _type_later(expr, words):
         expr.__dict__["_ty"] = get(TYPE, words[1])
 
 
+def fill_parts(fields, words):
+    """Fills a tuple, one of its fields or a call from its row."""
+    match words[0]:
+        case ExprKind.TUPLE:
+            fields["fields"] = Array(get(EXPR, item) for item in words[2:])
+        case ExprKind.TUPLE_GET_ITEM:
+            fields["tuple_value"] = get(EXPR, words[2])
+            fields["index"] = words[3]
+        case ExprKind.CALL:
+            fields["op"] = get(EXPR, words[2])
+            fields["attrs"] = maybe(ATTRS, words[3])
+            end = 5 + words[4]
+            fields["ty_args"] = Array(get(TYPE, item) for item in words[5:end])
+            fields["args"] = Array(get(EXPR, item) for item in words[end:])
+
+
 def load_expr(expr):
     """Fills an expression from its row."""
     words = row(EXPR, expr._e)
@@ -37,17 +53,8 @@ def load_expr(expr):
                 from .type import TensorType
 
                 fields["_ty"] = TensorType(list(words[3:]), name_of(words[2]))
-        case ExprKind.TUPLE:
-            fields["fields"] = Array(get(EXPR, item) for item in words[2:])
-        case ExprKind.TUPLE_GET_ITEM:
-            fields["tuple_value"] = get(EXPR, words[2])
-            fields["index"] = words[3]
-        case ExprKind.CALL:
-            fields["op"] = get(EXPR, words[2])
-            fields["attrs"] = maybe(ATTRS, words[3])
-            end = 5 + words[4]
-            fields["ty_args"] = Array(get(TYPE, item) for item in words[5:end])
-            fields["args"] = Array(get(EXPR, item) for item in words[end:])
+        case ExprKind.TUPLE | ExprKind.TUPLE_GET_ITEM | ExprKind.CALL:
+            fill_parts(fields, words)
         case ExprKind.STRING_IMM:
             fields["value"] = name_of(words[2])
             fields["_ty"] = StringType()

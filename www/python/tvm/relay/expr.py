@@ -7,6 +7,7 @@ from .._codes import ExprKind
 from .._node import ATTRS, EXPR, NONE, PATTERN, TYPE, TYPEVAR, get, lazy, maybe, name_of, number, numbers, row
 from .._values import Array, DataType, DictAttrs
 from ..ir import expr as _ir
+from ..ir._expr_rows import fill_parts
 from ..ir.base import Node, SourceName, Span
 from ..ir.expr import Expr, GlobalVar, _head
 from ..ir.function import BaseFunc
@@ -422,17 +423,8 @@ def _load(expr):
             fields["type_annotation"] = maybe(TYPE, words[3])
         case ExprKind.CONSTANT:
             fields["data"] = Tensor.of_engine(expr._e)
-        case ExprKind.TUPLE:
-            fields["fields"] = Array(get(EXPR, item) for item in words[2:])
-        case ExprKind.TUPLE_GET_ITEM:
-            fields["tuple_value"] = get(EXPR, words[2])
-            fields["index"] = words[3]
-        case ExprKind.CALL:
-            fields["op"] = get(EXPR, words[2])
-            fields["attrs"] = maybe(ATTRS, words[3])
-            end = 5 + words[4]
-            fields["ty_args"] = Array(get(TYPE, item) for item in words[5:end])
-            fields["args"] = Array(get(EXPR, item) for item in words[end:])
+        case ExprKind.TUPLE | ExprKind.TUPLE_GET_ITEM | ExprKind.CALL:
+            fill_parts(fields, words)
         case ExprKind.LET:
             fields["var"], fields["value"], fields["body"] = (get(EXPR, item) for item in words[2:5])
         case ExprKind.IF:
