@@ -38,10 +38,10 @@ pub static OPS: &[OpInfo] = &[
         "A 2-D convolution by the Winograd algorithm, given an already transformed kernel.",
     )
     .pattern(OpPattern::OutEWiseFusable)
-    .relay(relay(&["data", "weight"], conv2d_any_kernel).attrs(&schema(
-        "relay.attrs.Conv2DWinogradAttrs",
-        &convolution!([1, 1], [0, 0], "NCHW", "OIHW"),
-    ))),
+    .relay(
+        relay(&["data", "weight"], conv2d_any_kernel)
+            .attrs(&schema("relay.attrs.Conv2DWinogradAttrs", &convolution!([1, 1], [0, 0], "NCHW", "OIHW"))),
+    ),
     op(
         "nn.contrib_conv2d_winograd_weight_transform",
         "Transforms the kernel of a 2-D convolution for the Winograd algorithm with output tiles of \
@@ -54,10 +54,10 @@ pub static OPS: &[OpInfo] = &[
         "A 3-D convolution by the Winograd algorithm, given an already transformed kernel.",
     )
     .pattern(OpPattern::OutEWiseFusable)
-    .relay(relay(&["data", "weight"], conv3d_any_kernel).attrs(&schema(
-        "relay.attrs.Conv3DWinogradAttrs",
-        &convolution!([1, 1, 1], [0, 0, 0], "NCDHW", "OIDHW"),
-    ))),
+    .relay(
+        relay(&["data", "weight"], conv3d_any_kernel)
+            .attrs(&schema("relay.attrs.Conv3DWinogradAttrs", &convolution!([1, 1, 1], [0, 0, 0], "NCDHW", "OIDHW"))),
+    ),
     op(
         "nn.contrib_conv3d_winograd_weight_transform",
         "Transforms the kernel of a 3-D convolution for the Winograd algorithm with output tiles of \

@@ -18,16 +18,8 @@ pub static BROADCAST: AttrsSchema =
     schema("relay.attrs.BroadcastAttrs", &[field::int("lhs_axis", -1), field::int("rhs_axis", -1)]);
 
 /// The parameters of operators over two tensors.
-const OF_TWO: &[&str] = &[
-    "lhs",
-    "rhs",
-    "lhs_scale",
-    "lhs_zero_point",
-    "rhs_scale",
-    "rhs_zero_point",
-    "output_scale",
-    "output_zero_point",
-];
+const OF_TWO: &[&str] =
+    &["lhs", "rhs", "lhs_scale", "lhs_zero_point", "rhs_scale", "rhs_zero_point", "output_scale", "output_zero_point"];
 
 const fn of_two(name: &'static str, doc: &'static str) -> OpInfo {
     op(name, doc).pattern(OpPattern::Broadcast).non_computational().relay(relay(OF_TWO, binary).attrs(&BROADCAST))
