@@ -5,7 +5,7 @@ use super::call::Args;
 use super::value::{CallParts, Value};
 use super::{Read, Reader};
 use crate::diag::Span;
-use crate::ir::{AttrValue, Attrs, AttrsId, DType, Dim, Double, Expr, Store, TypeId};
+use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Double, Expr, Store, TypeId};
 use crate::ops::{self, ArgKind, AttrKind, AttrsSchema, RelaxArg, RelaxOp};
 use crate::parse::suggest::nearest;
 
@@ -68,7 +68,11 @@ impl<'s> Reader<'s, '_> {
         };
         self.no_more(&args)?;
         let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
-        let attrs = if name == "layout_transform" { attrs.map(|attrs| self.typed_padding(attrs, &operands)) } else { attrs };
+        let attrs = match name {
+            "layout_transform" => attrs.map(|attrs| self.typed_padding(attrs, &operands)),
+            "arange" => attrs.map(|attrs| self.typed_range(attrs, &operands)),
+            _ => attrs,
+        };
         self.op_value(name, operands, attrs, ty_args, span)
     }
 
@@ -84,6 +88,22 @@ impl<'s> Reader<'s, '_> {
         };
         let dim = self.store.dim_of_prim(prim);
         self.store.with_attr(Some(attrs), "pad_value", AttrValue::Dim(dim))
+    }
+
+    /// Gives `R.arange` the type of its elements where none is written: 64 bits, or single precision unless all are integers.
+    fn typed_range(&mut self, attrs: AttrsId, operands: &[Value]) -> AttrsId {
+        if !matches!(self.store.attr(Some(attrs), "dtype"), None | Some(AttrValue::DType(None) | AttrValue::Null)) {
+            return attrs;
+        }
+        let is_integer = |value: &Value| match value {
+            Value::Expr(expr) => match self.store.expr(*expr) {
+                Expr::Prim(prim) => self.store.prim_dtype(prim).code == DTypeCode::Int,
+                _ => false,
+            },
+            _ => false,
+        };
+        let dtype = if operands.iter().all(is_integer) { DType::I64 } else { DType::F32 };
+        self.store.with_attr(Some(attrs), "dtype", AttrValue::DType(Some(dtype)))
     }
 
     /// Gives each argument by place its name.

@@ -149,5 +149,9 @@ pub fn ewise_fma(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         }
         return Ok(cx.out(shapes[0], dtype, vdevice));
     }
+    let [x, y, z] = all.map(|tensor| &tensor.info.extents);
+    if matches!(x, Extents::Var(_)) && x == y && x == z {
+        return Ok(cx.shaped(x.clone(), dtype, vdevice));
+    }
     Ok(cx.vague(rank, dtype, vdevice))
 }

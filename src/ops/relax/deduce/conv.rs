@@ -110,7 +110,7 @@ fn conv(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
     if cx.differ(conv.data[1], wanted) {
         return Err("The channel size of the data should equal to the product of input channel size of the weight and the number of groups.".to_owned());
     }
-    if conv.weight[0].known().is_some_and(|channels| channels % groups != 0) {
+    if cx.is_never_multiple(conv.weight[0], groups) {
         return Err(format!("{} expects the number of output channels to be divisible by the number of groups", cx.op));
     }
     let (strides, padding, dilation) = windows(cx);

@@ -7,10 +7,8 @@ use crate::ir::{DType, PrimOp, Type, TypeId};
 pub fn full(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(2)?;
     let shape = cx.shape_arg(0)?;
-    let fill = cx.tensor(1)?;
-    if fill.rank != Some(0) {
-        return Err("Full requires the input fill value to be zero rank Tensor".to_owned());
-    }
+    let fill = cx.tensor(1).ok().filter(|fill| fill.rank == Some(0));
+    let Some(fill) = fill else { return Err("Full requires the input fill value to be zero rank Tensor".to_owned()) };
     let dtype = cx.dtype("dtype").or(fill.dtype());
     Ok(cx.shaped(shape, dtype, fill.vdevice()))
 }

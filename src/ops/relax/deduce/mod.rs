@@ -29,6 +29,7 @@ use crate::ir::{
 };
 use crate::ops::dim_arith;
 use crate::tir::arith::{Analyzer, equal_extents};
+use crate::tir::binary;
 use std::rc::Rc;
 
 /// A rule: the type of the call, or the reason why there is none.
@@ -293,8 +294,31 @@ impl Deduce<'_> {
 
     /// True if two extents can never be equal.
     pub fn differ(&mut self, a: Dim, b: Dim) -> bool {
-        let difference = dim_arith(self.store, PrimOp::Sub, a, b);
-        difference.known().is_some_and(|d| d != 0)
+        if let (Some(a), Some(b)) = (a.known(), b.known()) {
+            return a != b;
+        }
+        // A symbol may be anything: only an expression can never be a number or a symbol.
+        let is_expr = |dim: Dim| matches!(dim, Dim::Expr(_));
+        a != b && (is_expr(a) || is_expr(b)) && self.proves_unequal(a, b)
+    }
+
+    /// True if an extent can never be a multiple of `by`.
+    pub fn is_never_multiple(&mut self, dim: Dim, by: i64) -> bool {
+        let rest = dim_arith(self.store, PrimOp::FloorMod, dim, int(by));
+        match rest {
+            Dim::Expr(_) => self.proves_unequal(rest, int(0)),
+            _ => rest.known().is_some_and(|rest| rest != 0),
+        }
+    }
+
+    fn proves_unequal(&mut self, a: Dim, b: Dim) -> bool {
+        let [a, b] = [a, b].map(|dim| self.wide(dim)).map(|dim| self.store.prim_of_dim(dim));
+        if self.store.prim_dtype(a) != self.store.prim_dtype(b) {
+            return false;
+        }
+        let unequal = binary(self.store, PrimOp::Ne, a, b);
+        let mut analyzer = self.over_extents(unequal);
+        analyzer.can_prove(self.store, unequal)
     }
 
     /// Makes a tensor type with these extents.

@@ -47,7 +47,12 @@ pub fn reduced(cx: &mut Deduce<'_>, axes: Option<Vec<i64>>, dtype: Option<DType>
 pub fn median(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let axes = cx.ints("axis");
     let values = reduced(cx, axes.clone(), None)?;
-    if axes.as_ref().is_none_or(|axes| axes.len() > 1) {
+    // Of a tensor whose extents are not known, TVM gives the indices for several axes, too.
+    let alone = match cx.tensor(0)?.info.extents {
+        Extents::Known(_) => axes.as_ref().is_none_or(|axes| axes.len() > 1),
+        _ => cx.store.tensor_info(values).is_some_and(|info| matches!(info.extents, Extents::Known(_))),
+    };
+    if alone {
         return Ok(values);
     }
     let indices = reduced(cx, axes, Some(DType::I64))?;

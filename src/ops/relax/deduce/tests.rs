@@ -147,3 +147,67 @@ fn extents_of_windows_are_simplified() {
     let found = deduce(store, "nn.max_pool2d", &[data], &pool).expect("fits");
     assert!(!found.contains("- 1i64"), "{found}");
 }
+
+/// `dim op by`.
+fn with(store: &mut Store, op: PrimOp, dim: Dim, by: i64) -> Dim {
+    dim_arith(store, op, dim, int(by))
+}
+
+#[test]
+fn symbolic_extents_that_can_never_be_equal_are_refused() {
+    let store = &mut Store::new();
+    let (k, n) = (symbolic(store, "k"), symbolic(store, "n"));
+    let more = with(store, PrimOp::Add, k, 1);
+    let matrix = |store: &mut Store, a: Dim, b: Dim| store.tensor_type(&[a, b], DType::F32);
+    let (x, y, z) = (matrix(store, int(3), k), matrix(store, more, int(5)), matrix(store, n, int(5)));
+    assert!(deduce(store, "matmul", &[x, y], &[]).is_err(), "k is never k + 1");
+    assert!(deduce(store, "matmul", &[x, z], &[]).is_ok(), "k may be n");
+}
+
+#[test]
+fn output_channels_that_are_never_a_multiple_of_the_groups_are_refused() {
+    let store = &mut Store::new();
+    let k = symbolic(store, "k");
+    let groups = [("groups", AttrValue::Int { value: 6, bits: 64 })];
+    let six = with(store, PrimOp::Mul, k, 6);
+    let more = with(store, PrimOp::Add, six, 4);
+    let mut conv = |out: Dim, channels: Dim| {
+        let data = store.tensor_type(&[int(2), six, int(28), int(28)], DType::F32);
+        let weight = store.tensor_type(&[out, channels, int(3), int(3)], DType::F32);
+        deduce(store, "nn.conv2d", &[data, weight], &groups)
+    };
+    assert!(conv(six, k).is_ok());
+    assert!(conv(k, k).is_ok(), "k may be a multiple of six");
+    assert!(conv(more, k).unwrap_err().contains("divisible"));
+}
+
+#[test]
+fn a_scalar_is_quantised_by_one_scale() {
+    let store = &mut Store::new();
+    let zero_point = |store: &mut Store, shape: &[i64]| {
+        let shape: Vec<Dim> = shape.iter().map(|extent| int(*extent)).collect();
+        store.tensor_type(&shape, DType::I8)
+    };
+    let scalar = tensor(store, &[]);
+    let (one, many) = (tensor(store, &[1]), tensor(store, &[2]));
+    let (zero, zeros) = (zero_point(store, &[1]), zero_point(store, &[2]));
+    let attrs = [("out_dtype", AttrValue::DType(Some(DType::I8)))];
+    assert!(deduce(store, "quantize", &[scalar, one, zero], &attrs).is_ok());
+    assert!(deduce(store, "quantize", &[scalar, many, zeros], &attrs).unwrap_err().contains("scalar or singleton"));
+    let data = tensor(store, &[2, 3]);
+    assert!(deduce(store, "quantize", &[data, many, zeros], &attrs).unwrap_err().starts_with("Size mismatch"), "the axis has 3");
+}
+
+#[test]
+fn boxes_and_anchors_have_to_fit() {
+    let store = &mut Store::new();
+    let types = |store: &mut Store, anchors: i64, last: i64| {
+        [tensor(store, &[1, 3, 5]), tensor(store, &[1, 20]), tensor(store, &[1, anchors, last])]
+    };
+    let attrs = [("variances", crate::ops::build::ints(&[1, 1, 1, 1]))];
+    for (anchors, last, fits) in [(5, 4, true), (4, 4, false), (5, 5, false)] {
+        let given = types(store, anchors, last);
+        let found = deduce(store, "vision.multibox_transform_loc", &given, &attrs);
+        assert_eq!(found.is_ok(), fits, "{found:?}");
+    }
+}

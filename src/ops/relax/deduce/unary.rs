@@ -1,7 +1,7 @@
 //! Operators of one tensor, element by element (TVM: src/relax/op/tensor/unary.cc).
 
-use super::Deduce;
-use crate::ir::{DType, TypeId};
+use super::{Deduce, Tensor};
+use crate::ir::{DType, TypeId, show_dim};
 
 /// The shape and the element type of the input.
 pub fn arith(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -45,7 +45,37 @@ pub fn astype(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// `quantize`: the shape of the input, `out_dtype`.
 pub fn quantize(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
+    let (data, scale, zero_point) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+    if [&data, &scale, &zero_point].iter().any(|tensor| tensor.dtype().is_none()) {
+        return Ok(cx.like(&data, None));
+    }
+    for (name, param) in [("scale", &scale), ("zero_point", &zero_point)] {
+        fits_axis(cx, &data, param, name)?;
+    }
     let dtype = cx.dtype("out_dtype");
     Ok(cx.like(&data, dtype))
+}
+
+/// Fails unless a parameter of a quantisation is one number, or has one for each element along the axis.
+fn fits_axis(cx: &mut Deduce<'_>, data: &Tensor, param: &Tensor, name: &str) -> Result<(), String> {
+    let op = cx.op;
+    let single = param.rank == Some(0)
+        || param.shape.as_ref().is_some_and(|shape| !shape.is_empty() && shape.iter().all(|extent| extent.known() == Some(1)));
+    if single {
+        return Ok(());
+    }
+    let Some(rank) = data.rank else { return Ok(()) };
+    if rank == 0 {
+        return Err(format!("relax.{op}: scale and zero_point must be scalar or singleton tensors for rank-0 input"));
+    }
+    let given = cx.int("axis").unwrap_or(-1);
+    let axis = usize::try_from(if given < 0 { given + rank as i64 } else { given }).ok().filter(|axis| *axis < rank);
+    let Some(axis) = axis else { return Err(format!("relax.{op}: axis param is out of range ({given})")) };
+    let (Some(input), Some(shape)) = (&data.shape, &param.shape) else { return Ok(()) };
+    let Some(&extent) = shape.first() else { return Ok(()) };
+    if cx.equal(extent, input[axis]) {
+        return Ok(());
+    }
+    let [input, extent] = [input[axis], extent].map(|dim| show_dim(cx.store, dim));
+    Err(format!("Size mismatch: relax.{op}: the input shape at dim {given} is '{input}', but size of {name} param is '{extent}'"))
 }

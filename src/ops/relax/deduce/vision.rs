@@ -123,11 +123,37 @@ pub fn suppression_by_class(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn multibox(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(3)?;
     let classes = ranked(cx, 0, 3, "multibox_transform_loc expects cls_pred to be 3-D")?;
-    ranked(cx, 1, 2, "multibox_transform_loc expects loc_pred to be 2-D")?;
-    ranked(cx, 2, 3, "multibox_transform_loc expects anchor to be 3-D")?;
+    let offsets = ranked(cx, 1, 2, "multibox_transform_loc expects loc_pred to be 2-D")?;
+    let anchors = ranked(cx, 2, 3, "multibox_transform_loc expects anchor to be 3-D")?;
+    for (name, other) in [("loc_pred", &offsets), ("anchor", &anchors)] {
+        if let (Some(dtype), Some(found)) = (classes.dtype(), other.dtype())
+            && dtype != found
+        {
+            return Err(format!("multibox_transform_loc: cls_pred and {name} dtype must match, got {dtype} vs {found}"));
+        }
+    }
+    boxes_fit(&classes, &offsets, &anchors).map_err(|why| format!("multibox_transform_loc: {why}"))?;
     let boxes = classes.shape.as_ref().map(|shape| [shape[0], shape[2], int(4)].into());
     let fields = [(boxes, 3, classes.dtype()), (classes.shape.clone(), 3, classes.dtype())];
     Ok(tuple(cx, &classes, &fields))
+}
+
+/// Fails unless classes `[B, C, N]`, offsets `[B, 4 * N]` and anchors `[1, N, 4]` fit together, as far as they are numbers.
+fn boxes_fit(classes: &Tensor, offsets: &Tensor, anchors: &Tensor) -> Result<(), String> {
+    let extent = |tensor: &Tensor, axis: usize| tensor.shape.as_ref().and_then(|shape| shape[axis].known());
+    let is = |found: Option<i64>, wanted: Option<i64>, what: &str| match (found, wanted) {
+        (Some(found), Some(wanted)) if found != wanted => Err(format!("{what}, got {found} and {wanted}")),
+        _ => Ok(()),
+    };
+    if let Some(length) = extent(offsets, 1).filter(|length| length % 4 != 0) {
+        return Err(format!("loc_pred.shape[1] must be divisible by 4, got {length}"));
+    }
+    let count = extent(classes, 2);
+    is(extent(classes, 0), extent(offsets, 0), "cls_pred.shape[0] must match loc_pred.shape[0]")?;
+    is(extent(anchors, 0), Some(1), "anchor.shape[0] must be 1")?;
+    is(extent(anchors, 2), Some(4), "anchor.shape[2] must be 4 (ltrb)")?;
+    is(extent(offsets, 1), count.and_then(|count| count.checked_mul(4)), "loc_pred.shape[1] must be 4 * N")?;
+    is(extent(anchors, 1), count, "anchor.shape[1] must be N")
 }
 
 /// `vision.roi_align` and `vision.roi_pool`: a window of elements for each region.

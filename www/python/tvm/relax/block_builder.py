@@ -356,18 +356,20 @@ def _ret_type(ty, params):
 
 
 def _error_of(message):
-    from ..error import InternalError, TVMError
+    """The exception that TVM has for a message of a rule: a `TypeError` where an argument or an element is of another kind."""
+    from ..error import InternalError
 
     lower = message.lower()
     if "check failed" in lower or "internalerror" in lower:
         return InternalError(message)
-    if re.search(
-        r"requires (its )?input .* to be|to have the same dtype|must be a (Tensor|Shape)|should be a Var|expects? .* to be a Tensor",
-        message,
-    ):
-        return TypeError(message)
-    _ = TVMError
-    return ValueError(message)
+    return ValueError(message) if _OF_VALUES.search(message) or not _OF_KINDS.search(message) else TypeError(message)
+
+
+_OF_KINDS = re.compile(
+    r"\b(requires?|expects?|needs|must be|should be|takes)\b.*\b([Tt]ensors?|Shape|[Tt]uple|ShapeExpr|PrimExpr|Var|types?)\b"
+    r"|\bd(ata)?type\b|data must be float"
+)
+_OF_VALUES = re.compile(r"at least|zero rank|known dtype|scalar or singleton|number of|same (ndim|shape|device)|ndim|dimension")
 
 
 _ = (ATTRS, NONE, BindingBlock, DataflowVar, VarBinding)
