@@ -296,7 +296,7 @@ impl DType {
             None => (text, 1),
             Some((element, lanes)) => {
                 let factor = lanes.strip_prefix("vscalex");
-                let number: u16 = factor.unwrap_or(lanes).parse().ok().filter(|n| *n < DType::SCALABLE)?;
+                let number: u16 = factor.unwrap_or(lanes).parse().ok().filter(|n| (1..DType::SCALABLE).contains(n))?;
                 (element, if factor.is_some() { number | DType::SCALABLE } else { number })
             }
         };
@@ -323,7 +323,8 @@ impl DType {
                     let mut families = families.iter();
                     let (code, bits) =
                         families.find_map(|&(prefix, code)| element.strip_prefix(prefix).map(|bits| (code, bits)))?;
-                    DType::new(code, bits.parse().ok()?)
+                    // TVM reads `int0`, too, of which there is no number.
+                    DType::new(code, bits.parse().ok().filter(|bits| *bits > 0)?)
                 }
             },
         };
@@ -371,7 +372,8 @@ mod tests {
         for text in ["float32", "int8x4", "bool", "handle", "bfloat16", "uint16"].into_iter().chain(today) {
             assert_eq!(DType::parse(text).map(|d| d.to_string()).as_deref(), Some(text));
         }
-        for text in ["flout32", "int8x", "int8x99999", "float32xvscalex", "float8_e9m9", "xvscalex4"] {
+        for text in ["flout32", "int8x", "int8x99999", "float32xvscalex", "float8_e9m9", "xvscalex4", "int0", "uint0x4", "int8x0"]
+        {
             assert_eq!(DType::parse(text), None, "{text}");
         }
         assert_eq!(DType::parse("e5m2_float8").map(DType::relay_name).as_deref(), Some("e5m2_float8"));

@@ -97,9 +97,9 @@ impl<'s> Reader<'s, '_> {
             "Shape" => {
                 let extents = match args.get(0, "values") {
                     // TVM reads an empty list as none.
-                    Some(values) => match self.dims(values)? {
-                        dims if dims.is_empty() => self.rank(&args, 1)?,
-                        dims => Extents::Known(dims.into()),
+                    Some(values) => match self.shape(values)? {
+                        Extents::Known(dims) if !dims.is_empty() => Extents::Known(dims),
+                        _ => self.rank(&args, 1)?,
                     },
                     None => self.rank(&args, 1)?,
                 };
@@ -176,13 +176,19 @@ impl<'s> Reader<'s, '_> {
     }
 
     fn rank(&mut self, args: &TypeArgs<'s>, place: usize) -> Read<Extents> {
-        match args.get(place, "ndim").map(|id| (self.tree.int(id), id)) {
-            None | Some((Some(-1), _)) => Ok(Extents::Unknown),
-            Some((Some(rank), id)) => match u32::try_from(rank) {
-                Ok(rank) => Ok(Extents::Rank(rank)),
-                Err(_) => Err(self.error_at("relax-shape", "a rank is a small number, or -1 when it is unknown", id)),
+        let Some(id) = args.get(place, "ndim") else { return Ok(Extents::Unknown) };
+        let rank = match self.tree.int(id) {
+            Some(rank) => rank,
+            None => match self.eval(id)? {
+                Value::None => -1,
+                Value::Int(rank) => i128::from(rank),
+                _ => return Err(self.error_at("relax-shape", "a rank is a number", id)),
             },
-            Some((None, id)) => Err(self.error_at("relax-shape", "a rank is a number", id)),
+        };
+        match u32::try_from(rank) {
+            Ok(rank) => Ok(Extents::Rank(rank)),
+            Err(_) if rank == -1 => Ok(Extents::Unknown),
+            Err(_) => Err(self.error_at("relax-shape", "a rank is a small number, or -1 when it is unknown", id)),
         }
     }
 
@@ -197,6 +203,11 @@ impl<'s> Reader<'s, '_> {
                 Expr::Shape(dims) => Ok(Extents::Known(self.store.dims_of_id(dims).into())),
                 _ => Err(self.error_at("relax-shape", "a shape is a tuple of extents or a variable that holds a shape", id)),
             },
+            Value::None => Ok(Extents::Unknown),
+            other if other.items().is_some() => {
+                let span = self.span(id);
+                Ok(Extents::Known(self.extents(&other, span)?.into()))
+            }
             other => {
                 let message = format!("a shape is a tuple of extents, found {}", other.describe());
                 Err(self.error_at("relax-shape", message, id))

@@ -142,6 +142,9 @@ fn transpose(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
             cx.op
         ));
     }
+    if cx.is_never_multiple(conv.weight[0], groups) {
+        return Err(format!("{} expects the number of input channels to be divisible by the number of groups", cx.op));
+    }
     let (strides, padding, dilation) = windows(cx);
     let output_padding = cx.ints("output_padding").unwrap_or_default();
     let axes = spatial.len();

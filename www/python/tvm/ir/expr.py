@@ -399,6 +399,8 @@ class Call(Expr):
     def __init__(self, op, args, attrs=None, ty_args=None, span=None, *, sinfo_args=None, ty=None):
         from .op import Op
 
+        if op is None:
+            raise ValueError("a call requires a defined operator")
         self.op = Op.get(op) if isinstance(op, str) else op
         self.args = Array(_operand(arg) for arg in args)
         if isinstance(attrs, dict):

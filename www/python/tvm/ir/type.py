@@ -82,6 +82,8 @@ class PrimType(Type):
     """A scalar."""
 
     def __init__(self, dtype):
+        if isinstance(dtype, (list, tuple, dict, int)):
+            raise TypeError(f"an element type is a name, not {dtype!r}")
         self.dtype = DataType(dtype)
 
     bits = property(lambda self: self.dtype.bits)
@@ -188,8 +190,8 @@ class ShapeType(Type):
     def __init__(self, values=None, ndim=-1, span=None):
         from ..relax.expr import dims_of
 
-        if values is not None and ndim not in (-1, None) and len(values) != ndim:
-            raise ValueError("When both values and ndim are given, they must agree")
+        if values is not None and ndim not in (-1, None):
+            raise ValueError(f"a shape has values or a number of axes, not both: {list(values)} and {ndim}")
         self.values = None if values is None else Array(dims_of(values))
         self.ndim = (-1 if ndim is None else int(ndim)) if values is None else len(self.values)
         self.span = span
@@ -226,8 +228,8 @@ class TensorType(Type):
             from ..relax.global_info import VDevice
 
             vdevice = VDevice.of_text(vdevice)
-        if shape is not None and ndim not in (-1, None) and isinstance(shape, ShapeExpr) and len(shape) != ndim:
-            raise ValueError("When both shape and ndim are given, they must agree")
+        if shape is not None and ndim not in (-1, None):
+            raise ValueError(f"a tensor has a shape or a number of axes, not both: {shape} and {ndim}")
         self.shape = shape
         if isinstance(dtype, PrimType):
             dtype = dtype.dtype

@@ -54,8 +54,7 @@ def prim_value(value, dtype=None):
     if isinstance(value, Integral):
         return IntImm(dtype or "int64", int(value))
     if hasattr(value, "item") and hasattr(value, "dtype"):
-        item = value.item()
-        return prim_value(item, dtype or str(value.dtype))
+        return prim_value(value.item(), dtype)
     if isinstance(value, Real):
         return FloatImm(dtype or "float64", float(value))
     raise TypeError(f"Cannot convert {value} with type {type(value)} to `Expr`")
@@ -106,6 +105,8 @@ class ShapeExpr(Expr):
 
     def __init__(self, values, span=None):
         self.values = dims_of(values)
+        if any(not isinstance(value, IntImm) and str(value.dtype) != "int64" for value in self.values):
+            raise RuntimeError("the value in ShapeType can only have dtype of int64")
 
     def _get_type(self):
         ty = self.__dict__.get("_ty")

@@ -36,6 +36,17 @@ _NAMES = (
 )
 
 
+def _variables(prim):
+    """The variables of a scalar expression, in their order."""
+    from ..tirx.expr import FloatImm, IntImm, PrimCall
+    from ..tirx.stmt_functor import post_order_visit
+
+    found = []
+    if not isinstance(prim, (IntImm, FloatImm, PrimCall)):
+        post_order_visit(prim, lambda part: found.append(part) if isinstance(part, Var) else None)
+    return found
+
+
 @functools.cache
 def _method(cls):
     """The name of the method for a class of expressions."""
@@ -153,6 +164,8 @@ class PyExprVisitor(_Base):
 
     def visit_prim_value_(self, op):
         """A scalar."""
+        for var in _variables(op):
+            self.visit_expr(var)
 
     def visit_prim_func_(self, op):
         """A tensor program."""
@@ -298,6 +311,8 @@ class PyExprMutator(_Base):
         return op
 
     def visit_prim_value_(self, op):
+        for var in _variables(op):
+            self.visit_expr(var)
         return op
 
     def visit_prim_func_(self, op):
@@ -310,6 +325,8 @@ class PyExprMutator(_Base):
         return op
 
     def visit_shape_expr_(self, op):
+        for value in op.values:
+            self.visit_expr(value)
         return op
 
     def visit_var_(self, op):
@@ -451,12 +468,17 @@ def _from(made, pre):
 def visitor(cls):
     """Makes a visitor of a class: `@relax.expr_functor.visitor class V(PyExprVisitor)`."""
     _check_class(cls, PyExprVisitor, "visitor")
-    cls._cls = cls
-    return cls
+    return _decorated(cls)
+
+
+def _decorated(cls):
+    """The class that the decorator makes: `_cls` of it, the one that was written, is what others may inherit from."""
+    names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__, "_cls": cls}
+    return type(cls.__name__, (cls,), names)
 
 
 def _check_class(cls, base, name):
-    if "_cls" in cls.__bases__[0].__dict__ and cls.__bases__[0] is not base:
+    if "_cls" in cls.__bases__[0].__dict__:
         raise TypeError(f"Inheritance from a decorated object `{cls.__name__}` is not allowed. Please inherit from `{cls.__name__}._cls`.")
     if not issubclass(cls, base):
         raise TypeError(f"Inheritance: a {name} must be a {base.__name__}")
@@ -473,8 +495,7 @@ def mutator(cls):
             own(self, *args, **kwargs)
 
         cls.__init__ = start
-    cls._cls = cls
-    return cls
+    return _decorated(cls)
 
 
 # ---- walks ----
