@@ -31,6 +31,18 @@ struct Told<'a> {
     after: &'a str,
 }
 
+impl Told<'_> {
+    /// True if a part of the text stands there less often after the step.
+    fn loses(&self, part: &str) -> bool {
+        self.before.matches(part).count() > self.after.matches(part).count()
+    }
+
+    /// True if a part of the text stands there more often after the step.
+    fn gains(&self, part: &str) -> bool {
+        self.before.matches(part).count() < self.after.matches(part).count()
+    }
+}
+
 const KNOWN: &[Known] = &[
     // A variable of a dataflow block stays one when the block is cut in two around the function that is put in.
     Known {
@@ -56,7 +68,7 @@ const KNOWN: &[Known] = &[
         kind: "check",
         rule: "let to its value",
         said: "different",
-        is: |told| told.before.contains("ref_write("),
+        is: |told| told.loses("ref_write("),
         source: "to_graph_normal_form.cc, GNF::VisitExpr_(LetNode), read in 0.19",
     },
     // Memory is allocated where a token is first met, and what comes behind a branch or an inner function takes what that one
@@ -93,7 +105,7 @@ const KNOWN: &[Known] = &[
         kind: "check",
         rule: "scale moved into the weight behind it",
         said: "NaN after",
-        is: |told| told.after.contains("divide("),
+        is: |told| told.gains("divide("),
         source: "fold_scale_axis.cc, AddSubForwardRewrite, read in 0.19",
     },
     // A program gets the extents of one of its calls, whatever the others have.
@@ -256,6 +268,15 @@ mod tests {
         assert!(plan(&format!("        if c:\n            {storage}        else:\n            a = storage1\n")));
         assert!(!plan(&format!("        {storage}        if c:\n            a = storage2\n")));
         assert!(!plan("        a = storage1\n"));
+    }
+
+    #[test]
+    fn only_a_write_that_is_lost_and_a_division_that_is_new_are_known() {
+        let told = |before, after| Told { why: "", before, after };
+        assert!(told("ref_write(%r, %x)", "()").loses("ref_write("));
+        assert!(!told("ref_write(%r, %x)", "ref_write(%r, %x)").loses("ref_write("));
+        assert!(told("add(%x, %y)", "add(%x, divide(%y, %s))").gains("divide("));
+        assert!(!told("divide(%x, %y)", "divide(%y, %s)").gains("divide("));
     }
 
     #[test]
