@@ -47,7 +47,8 @@ Rows of buffers in shared memory get a **padding**, a stride with which the thre
 possible in the copies.\n\n\
 What TVM gets wrong is the same here: loops are taken to begin at 0, tiles are loaded as `float16`, and behind an axis of one element \
 the loops of a copy to global memory have the extents of other axes. Known divergences: a program with which TVM crashes is refused, \
-such as one that adds a number to an index into shared memory.",
+such as one that adds a number to an index into shared memory, and so is one whose extents are negative or do not fit into 32 bits, \
+where TVM reckons with what is left of them.",
     ),
     example_before: explained(
         "\
@@ -270,6 +271,9 @@ impl AutoCopy {
         let (Some(stage), Some(vector_bytes)) = (stage.unwrap_or(Some(0)), bytes.unwrap_or(Some(1))) else {
             return Err("the annotations `local_stage` and `vector_bytes` have to be numbers".to_owned());
         };
+        if i32::try_from(vector_bytes).is_err() {
+            return Err("bad optional access: the annotation `vector_bytes` has more than 32 bits".to_owned());
+        }
         let outer = &self.outer[..];
         let (threads, write, through_local) = (self.threads, write.clone(), stage != 0);
         let copying = Copying { threads, outer, read, write, bits, vector_bytes, through_local };

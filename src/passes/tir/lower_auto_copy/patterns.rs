@@ -16,6 +16,9 @@ struct Digit {
 /// The most values for which bank conflicts are counted.
 const MOST: i64 = 1 << 16;
 
+/// The most nodes of an index that are visited; nodes with several uses are visited as often, as in TVM.
+pub(super) const MOST_STEPS: u32 = 1 << 20;
+
 /// A visit of an expression under way.
 enum Step {
     Enter(PrimId),
@@ -78,7 +81,9 @@ fn run_through(digits: &[Digit]) -> Result<Vec<i64>, String> {
 impl Reader {
     fn read(&mut self, store: &Store, index: PrimId, counts: &Counts) -> Result<(), String> {
         let mut steps = vec![Step::Enter(index)];
+        let mut left = MOST_STEPS;
         while let Some(step) = steps.pop() {
+            left = left.checked_sub(1).ok_or_else(unknown)?;
             let id = match step {
                 Step::Enter(id) => id,
                 Step::Leave(op, operand) => {

@@ -2,6 +2,7 @@
 //! (`IndexPatternFinder` in `memhammer_intermediate_stage.cc`).
 
 use super::nest::with_number;
+use super::patterns::MOST_STEPS;
 use crate::ir::{DType, Id, PrimExpr, PrimId, PrimOp, Store, Symbol};
 use crate::tir::binary;
 
@@ -51,7 +52,9 @@ fn digits_of(
     let mut steps = vec![Step::Enter(index)];
     let mut around: Vec<(PrimOp, i64)> = Vec::new();
     let mut digits = Vec::new();
+    let mut left = MOST_STEPS;
     while let Some(step) = steps.pop() {
+        left = left.checked_sub(1).ok_or_else(unknown)?;
         let Step::Enter(id) = step else {
             around.pop();
             continue;
@@ -82,7 +85,8 @@ fn digits_of(
 }
 
 fn unknown() -> String {
-    "an index of a copy has a factor, a divisor or an extent that is no number, where TVM requires one".to_owned()
+    "an index of a copy has a factor, a divisor or an extent that is no number, where TVM requires one, or is too large"
+        .to_owned()
 }
 
 /// What a variable gives under the operations around it.
