@@ -6,23 +6,23 @@ use crate::passes::tir::storage_scope::Scope;
 /// Says that the innermost statement of a copy stores nothing.
 pub(super) fn not_a_store(store: &Store, id: StmtId) -> String {
     let found = match store.stmt(id) {
-        Stmt::Seq(_) => "SeqStmt",
-        Stmt::For(..) => "For",
-        Stmt::Block(_) => "SBlockRealize",
-        Stmt::Store { .. } => "BufferStore",
-        Stmt::If { .. } => "IfThenElse",
-        Stmt::While { .. } => "While",
-        Stmt::Bind { .. } => "Bind",
-        Stmt::Attr { .. } => "AttrStmt",
-        Stmt::Alloc(..) => "AllocBuffer",
-        Stmt::Declare(_) => "DeclBuffer",
-        Stmt::Assert { .. } => "AssertStmt",
-        Stmt::Evaluate(_) => "Evaluate",
-        Stmt::Return(_) => "Return",
-        Stmt::Break => "Break",
-        Stmt::Continue => "Continue",
+        Stmt::Seq(_) => "tirx.SeqStmt",
+        Stmt::For(..) => "tirx.For",
+        Stmt::Block(_) => "s_tir.SBlockRealize",
+        Stmt::Store { .. } => "tirx.BufferStore",
+        Stmt::If { .. } => "tirx.IfThenElse",
+        Stmt::While { .. } => "tirx.While",
+        Stmt::Bind { .. } => "tirx.Bind",
+        Stmt::Attr { .. } => "tirx.AttrStmt",
+        Stmt::Alloc(..) => "tirx.AllocBuffer",
+        Stmt::Declare(_) => "tirx.DeclBuffer",
+        Stmt::Assert { .. } => "tirx.AssertStmt",
+        Stmt::Evaluate(_) => "tirx.Evaluate",
+        Stmt::Return(_) => "tirx.Return",
+        Stmt::Break => "tirx.Break",
+        Stmt::Continue => "tirx.Continue",
     };
-    format!("Check failed: (result) is false: Expects `body` to have type `tirx.BufferStore`, but gets: tirx.{found}")
+    format!("Check failed: (result) is false: Expects `body` to have type `tirx.BufferStore`, but gets: {found}")
 }
 
 /// Says that what is stored in a tile is computed, rather than loaded.

@@ -210,6 +210,19 @@ fn tiles_of_several_buffers_or_places_are_refused() {
 }
 
 #[test]
+fn a_block_within_a_copy_of_tiles_is_refused() {
+    let tiles = [
+        "S = T.sblock_alloc_buffer((32, 32), scope=\"shared\")",
+        "W = T.sblock_alloc_buffer((32, 32), scope=\"wmma.accumulator\")",
+    ];
+    let block = "with T.sblock(\"inside\"):\n                                S[x, y] = W[x, y]";
+    refused(
+        &copy(&tiles, "W[0:32, 0:32]", "S[0:32, 0:32]", "", "32, 32", block),
+        "Check failed: (result) is false: Expects `body` to have type `tirx.BufferStore`, but gets: s_tir.SBlockRealize",
+    );
+}
+
+#[test]
 fn an_index_without_an_inverse_is_refused() {
     let shared = ["S = T.sblock_alloc_buffer((32, 32), scope=\"shared\")"];
     let (from, to) = ("S[0:32, 0:32]", "B[0:32, 0:32]");
