@@ -9,7 +9,7 @@ use std::path::Path;
 pub fn read(filters: &[&String]) -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
     let mut cases = Vec::new();
-    for kind in ["relax", "tir", "schedule", "units"] {
+    for kind in ["relax", "tir", "schedule", "units", "copies"] {
         let packed = std::fs::read(folder.join(format!("{kind}.jsonl.z"))).expect("the suite is in the repository");
         let lines = miniz_oxide::inflate::decompress_to_vec_zlib(&packed).expect("the suite is compressed by zlib");
         for line in std::str::from_utf8(&lines).expect("the suite is text").lines() {

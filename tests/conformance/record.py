@@ -1,6 +1,6 @@
 """Records what TVM 0.27 makes of programs of our own generators: the suite that tests/conformance.rs reads.
 
-    cargo xtask record [KIND...]        KIND: relax, tir, schedule, units; all of them unless some are named
+    cargo xtask record [KIND...]        KIND: relax, tir, schedule, units, copies; all of them unless some are named
 
 It writes tests/conformance/KIND.jsonl.z, lines of JSON compressed by zlib. A line is a program and what was made of it:
 
@@ -30,6 +30,7 @@ import zlib
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "cross")]
 
+import copies  # noqa: E402
 import cross  # noqa: E402
 import loops  # noqa: E402
 import programs  # noqa: E402
@@ -38,7 +39,7 @@ import units  # noqa: E402
 from tvm_ffi import structural_equal  # noqa: E402
 
 # How many pairs a kind has, how many of them one pass has at most, and how many of those leave the program as it is.
-LIMITS = {"relax": (2800, 80, 10), "tir": (1100, 120, 8), "schedule": (1400, 1400, 0), "units": (360, 360, 0)}
+LIMITS = {"relax": (2800, 80, 10), "tir": (1100, 120, 8), "schedule": (1400, 1400, 0), "units": (360, 360, 0), "copies": (240, 240, 8)}
 LONGEST = 9000
 LOWERING = """
 s_tir.CanonicalizeLoop() s_tir.LowerCrossThreadReduction() s_tir.LowerInitBlock() s_tir.PlanAndUpdateBufferAllocationLocation()
@@ -225,6 +226,11 @@ class Recorder:
         after = made.schedule.mod.script(show_meta=True)
         if len(after) < LONGEST and self.says_all(made.schedule.mod, after):
             line.add(before, None if made.error else after, "\n".join(made.lines), made.error, trace=True)
+
+    def copies(self, rng, line):
+        before = self.read(line, copies.make(rng))
+        if before is not None:
+            self.lower(line, before, self.load(before), "s_tir.LowerAutoCopy()", None)
 
     def alone(self, seed, seconds=120):
         """The line of a seed, made in a process of its own; nothing when that is gone or hangs."""

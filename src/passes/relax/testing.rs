@@ -57,6 +57,7 @@ const NOT_AGAIN: &[&str] = &[
     "LazySetOutput",
     "LiftTransformParams",
     "s_tir.InstrumentProfileIntrinsics",
+    "s_tir.LowerAutoCopy",
     "s_tir.RemoveWeightLayoutRewriteBlock",
 ];
 

@@ -51,7 +51,6 @@ pub mod meta_schedule_apply_database;
 pub mod narrow_data_type;
 pub mod plan_and_update_buffer_allocation_location;
 pub mod pointer_value_type_rewrite;
-mod refusing;
 pub mod remove_assume;
 pub mod remove_no_op;
 pub mod remove_store_undef;

@@ -37,6 +37,11 @@ impl<'s> Scope<'s> {
         }
     }
 
+    /// True if TVM has this kind of memory.
+    pub(super) fn is_known(self) -> bool {
+        RANKS.contains(&self.rank)
+    }
+
     /// True if it is private to a thread or a warp.
     pub(super) fn is_private(self) -> bool {
         !matches!(self.rank, "global" | "shared")
@@ -56,6 +61,7 @@ mod tests {
     fn a_scope_is_a_rank_with_a_tag() {
         assert_eq!(Scope::of("shared.dyn"), Scope { rank: "shared", tag: ".dyn" });
         assert_eq!(Scope::of(""), Scope { rank: "global", tag: "" });
+        assert!(Scope::of("shared.dyn").is_known() && !Scope::of("scratch").is_known());
         assert!(Scope::of("wmma.matrix_a").is_private() && !Scope::of("global.vtcm").is_special());
         assert!(Scope::of("local.L0A").is_special());
     }
