@@ -117,6 +117,24 @@ const KNOWN: &[Known] = &[
         is: called_with_two_shapes,
         source: "specialize_primfunc_based_on_callsite.cc, tried in 0.27",
     },
+    // The same for a type of arguments that does not depend on what the program computes: TVM fails.
+    Known {
+        pass: "SpecializePrimFuncBasedOnCallSite",
+        kind: "verify",
+        rule: "",
+        said: "type mismatch: expected",
+        is: called_with_two_shapes,
+        source: "specialize_primfunc_based_on_callsite.cc, tried in 0.27: it fails",
+    },
+    // A shape that is bound in a block cannot stand in the type of another binding there: TVM fails.
+    Known {
+        pass: "CanonicalizeRelaxBindings",
+        kind: "verify",
+        rule: "",
+        said: "cannot be used as a dependent type expression",
+        is: |told| told.before.lines().any(|line| told.before.lines().any(|other| has_type_of_shape(line, other))),
+        source: "canonicalize_bindings.cc, tried in 0.27: it fails",
+    },
     // A value gets half precision where its block ends, and the next block takes that, which no other block sees.
     Known {
         pass: "ToMixedPrecision",
@@ -227,6 +245,12 @@ fn called_with_two_shapes(told: &Told<'_>) -> bool {
     calls.iter().any(|(name, ty)| calls.iter().any(|(other, of)| name == other && ty != of))
 }
 
+/// True if a line binds a variable whose type is a tensor of the shape that the other line binds.
+fn has_type_of_shape(line: &str, other: &str) -> bool {
+    let Some((shape, _)) = other.trim_start().split_once(": R.Shape(") else { return false };
+    line.contains(&format!(": R.Tensor({shape}, ")) || line.contains(&format!(": R.Tensor({shape})"))
+}
+
 /// True if the variable is a value of half precision in a dataflow block.
 fn cast_in_another_block(told: &Told<'_>) -> bool {
     let name = quoted(told.why);
@@ -277,6 +301,13 @@ mod tests {
         assert!(!told("ref_write(%r, %x)", "ref_write(%r, %x)").loses("ref_write("));
         assert!(told("add(%x, %y)", "add(%x, divide(%y, %s))").gains("divide("));
         assert!(!told("divide(%x, %y)", "divide(%y, %s)").gains("divide("));
+    }
+
+    #[test]
+    fn a_tensor_of_a_bound_shape_is_told_from_any_other() {
+        let bound = "        v13: R.Shape([1, 1]) = R.shape([1, 1])";
+        assert!(has_type_of_shape("v14: R.Tensor(v13, dtype=\"float32\") = R.broadcast_to(x2, v13)", bound));
+        assert!(!has_type_of_shape("v14: R.Tensor((1, 1), dtype=\"float32\") = R.broadcast_to(x2, v13)", bound));
     }
 
     #[test]
