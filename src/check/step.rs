@@ -1,11 +1,12 @@
 //! Checks a step by running the functions of a module before and after it on the same arguments.
 
 use super::compare::{Agreement, Spot, Tolerance, compare};
+use super::memory::{Memory, failure};
 use super::signature::{arity, is_private, parameter_types, parameters};
 use crate::eval::{self, EvalFailure, EvalOptions, Kind, Making, Value, eval_function, show};
 use crate::ir::equal::{self, EqualOptions};
 use crate::ir::walk::post_order;
-use crate::ir::{Expr, ExprId, Id, Module, Name, Store, TypeId};
+use crate::ir::{Expr, ExprId, Id, Module, Name, Store};
 use crate::ops::kernel::{read, write};
 use crate::passes::Keeps;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -149,20 +150,13 @@ const MOST_FUNCTIONS: usize = 64;
 /// The number of attempts to shrink the arguments of a difference.
 const SHRINKS: usize = 60;
 
-type Results = FxHashMap<(Id<Name>, usize), Result<Value, EvalFailure>>;
-
 /// Checks the steps of a run, one after the other: the results after a step are those before the next.
 #[derive(Default)]
 pub struct Checker {
     /// The limit of a run.
     pub budget: Budget,
-    known: Vec<(Module, Results)>,
-    /// The arguments that were generated last, and for which parameters, by the number of the making.
-    made: FxHashMap<usize, (Vec<Parameter>, Vec<Value>)>,
+    memory: Memory,
 }
-
-/// A parameter, as far as the value generated for it depends on it.
-type Parameter = (Id<Name>, Option<TypeId>);
 
 impl Checker {
     /// Makes a checker whose runs have this limit.
@@ -180,8 +174,8 @@ impl Checker {
         if equal::modules(store, before, after, EqualOptions::RESULTS).is_ok() {
             // Only what no run depends on has changed, such as the types of nodes and attributes of functions.
             report.verdict = Verdict::Equal;
-            let known = self.results(before).clone();
-            self.results(after).extend(known);
+            let known = self.memory.results(before).clone();
+            self.memory.results(after).extend(known);
             return report;
         }
         let mut left = changed(before, after);
@@ -298,78 +292,31 @@ impl Checker {
         let (Some(root), same) = (before.function(name), matches!(keeps, Keeps::Values | Keeps::Roughly(_))) else {
             return Err(failure("signature", "there is no such function"));
         };
-        let first = match self.known_result(before, name, index) {
+        let first = match self.memory.known_result(before, name, index) {
             Some(known) => known,
             None => {
                 *runs += 1;
-                let args = self.arguments(store, before, root, index, making, work);
+                let args = self.memory.arguments(store, before, root, index, making, work);
                 let made = args.and_then(|args| trial.run(store, before, &args));
-                self.results(before).insert((name, index), made.clone());
+                self.memory.results(before).insert((name, index), made.clone());
                 made
             }
         };
         let first = first?;
-        let known = if same { self.known_result(after, name, index) } else { None };
+        let known = if same { self.memory.known_result(after, name, index) } else { None };
         let second = match known {
             Some(known) => known,
             None => {
                 *runs += 1;
-                let args = self.arguments(store, before, root, index, making, work)?;
+                let args = self.memory.arguments(store, before, root, index, making, work)?;
                 let second = trial.after(store, &args);
                 if same && work > 0 {
-                    self.results(after).insert((name, index), second.clone());
+                    self.memory.results(after).insert((name, index), second.clone());
                 }
                 second
             }
         };
         trial.agreement(store, &first, second)
-    }
-
-    /// Generates arguments, or takes those of the last function with such parameters.
-    fn arguments(
-        &mut self,
-        store: &mut Store,
-        module: &Module,
-        root: ExprId,
-        index: usize,
-        making: Making,
-        work: u64,
-    ) -> Result<Vec<Value>, EvalFailure> {
-        let params = store.as_function(root).map(|function| function.params);
-        let params: Vec<Parameter> = params
-            .into_iter()
-            .flat_map(|params| store.items(params))
-            .map(|param| (store.var_data(param).name, store.var_type(param)))
-            .collect();
-        if let Some((_, made)) = self.made.get(&index).filter(|(known, _)| !params.is_empty() && *known == params) {
-            return Ok(made.clone());
-        }
-        let made = arguments(store, module, root, making, work)?;
-        // A run may write into anything else.
-        if made.iter().all(|value| matches!(value, Value::Tensor(_))) {
-            self.made.insert(index, (params, made.clone()));
-        }
-        Ok(made)
-    }
-
-    /// Returns the result of a run before; nothing for one that ended for want of fuel.
-    fn known_result(&mut self, module: &Module, name: Id<Name>, index: usize) -> Option<Result<Value, EvalFailure>> {
-        let known = self.results(module).get(&(name, index));
-        known.filter(|found| !matches!(found, Err(why) if why.code == "eval-fuel")).cloned()
-    }
-
-    fn results(&mut self, module: &Module) -> &mut Results {
-        let at = match self.known.iter().position(|(known, _)| known == module) {
-            Some(at) => at,
-            None => {
-                if self.known.len() > 2 {
-                    self.known.remove(0);
-                }
-                self.known.push((module.clone(), Results::default()));
-                self.known.len() - 1
-            }
-        };
-        &mut self.known[at].1
     }
 
     /// Searches the smallest arguments with different results.
@@ -492,22 +439,6 @@ impl Trial<'_> {
             (agreement, _) => Ok(agreement),
         }
     }
-}
-
-/// Generates arguments; an error if they do not fit into memory.
-fn arguments(store: &mut Store, module: &Module, root: ExprId, making: Making, work: u64) -> Result<Vec<Value>, EvalFailure> {
-    let params = store.as_function(root).map(|function| function.params);
-    let types = params.into_iter().flat_map(|params| store.items(params)).filter_map(|param| store.var_type(param));
-    if types.map(|ty| eval::elements_of(store, ty) as u64).sum::<u64>() > work {
-        return Err(failure("eval-fuel", "its arguments alone take more work than is allowed"));
-    }
-    let too_large = |why: &EvalFailure| why.message.ends_with("which is too large to compute");
-    eval::made_args(store, module, root, making)
-        .map_err(|why| if too_large(&why) { EvalFailure { code: "eval-fuel", ..why } } else { why })
-}
-
-fn failure(code: &'static str, message: &str) -> EvalFailure {
-    EvalFailure { code, message: message.to_owned(), expr: None, span: None }
 }
 
 /// Returns a simpler value of the same shape: zeros, ones, or near integers. `None` when it is no tensor or that already.

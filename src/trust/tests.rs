@@ -22,6 +22,22 @@ fn a_step_that_keeps_what_is_computed_is_equal() {
 }
 
 #[test]
+fn a_step_that_changes_types_alone_is_equal_without_a_run() {
+    let source = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2, 3), float32]) { add(%x, add(1f, 2f)) }";
+    let mut session = Session::new(|| 0.0);
+    let list = document(source, "InferType, FoldConstant", PassContext::default()).expect("passes");
+    assert!(session.run(&list, false));
+    let mut trust = Trust::default();
+    let mut runs = |step| {
+        let report = trust.check(&mut session, step).report;
+        (report.verdict, report.runs)
+    };
+    assert_eq!(runs(0), (Verdict::Equal, 0), "InferType");
+    assert_eq!(runs(1), (Verdict::Equal, 10), "FoldConstant: five arguments, before and after");
+    assert_eq!(runs(1), (Verdict::Equal, 0), "what was run is remembered");
+}
+
+#[test]
 fn an_approximation_is_within_its_tolerance() {
     let source = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(64), float32]) { tanh(%x) }";
     let found = one(source, "FastMath");

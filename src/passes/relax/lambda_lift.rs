@@ -2,12 +2,13 @@
 //!
 //! Source: `src/relax/transform/lambda_lift.cc`.
 
+use super::support::captures::{Captured, captures};
 use super::support::lambda_names::lambda_names;
 use crate::build::{BlockBuilder, BlockMutator, Mutation, any_leaf, bind_in, copy_with_new_vars, run as rewrite_in, signature};
 use crate::infer::relax::types::Bindings;
 use crate::ir::rewrite::Visit;
 use crate::ir::walk::free_vars;
-use crate::ir::{Binding, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
+use crate::ir::{Binding, Dim, Expr, ExprId, Function, Id, Module, Name, Store, Type, TypeId, VarId};
 use crate::ops;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -27,8 +28,9 @@ pub static SPEC: PassSpec = PassSpec {
 that does gets what it uses as further parameters; where it stood, `R.make_closure` ties them to it, and its calls become \
 `R.invoke_pure_closure`. The new name is that of the outer function and that of the variable. \
 Where one function inside calls another, TVM leaves the variable of that one behind, which nothing binds any more; so it is here, but \
-that a closure that is tied to the other gets the closure that there is.\n\n\
-Known divergence: a symbol of the outer function that only the inner one's body uses is handed over in TVM; here nothing binds it.",
+that a closure that is tied to the other gets the closure that there is. A symbol that a shape or a scalar in the function is \
+made of counts as used, unless the function's own parameters or casts define it.\n\n\
+Known divergence: a result whose extents are symbols that were handed over has them in its type, where TVM knows only the rank.",
     ),
     example_before: explained(
         "\
@@ -81,7 +83,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
 
 /// An inner function that is being visited.
 struct Inner {
-    captured: Vec<VarId>,
+    captured: Vec<Captured>,
     name: Id<Name>,
 }
 
@@ -171,14 +173,17 @@ impl Lift {
         let function = store.as_function(id)?;
         let any = store.ty(Type::Any);
         let mut params: Vec<TypeId> = store.items(function.params).map(|p| store.var_type(p).unwrap_or(any)).collect();
-        params.extend(captured.iter().map(|var| store.var_type(*var).unwrap_or(any)));
+        let captured = captures(store, id, &captured);
+        for part in &captured {
+            params.push(part.ty(store));
+        }
         let ret = function.ret.unwrap_or(any);
         let ty = store.ty(Type::Callable { params: Some(params.into()), ret, pure: function.pure });
         cx.builder.set_signature(name, ty);
         if captured.is_empty() {
             self.globals.insert(var, name);
         } else if !own.is_empty() {
-            let rest = captured.iter().map(|var| store.use_var(*var)).collect();
+            let rest = captured.iter().map(|part| part.argument(store)).collect();
             self.recursive.insert(var, (name, rest));
         }
         Some(Inner { captured, name })
@@ -188,14 +193,24 @@ impl Lift {
         let Expr::Function(id) = store.expr(post) else { return post };
         let data = *store.function(id);
         let mut params: Vec<VarId> = store.items(data.params).collect();
-        let mut vars = Vec::new();
-        for &var in &inner.captured {
-            let param = store.fresh_var(var);
-            store.set_var_dataflow(param, false);
-            params.push(param);
-            vars.push((var, store.use_var(param)));
+        let (mut vars, mut bound) = (Vec::new(), Bindings::default());
+        for &part in &inner.captured {
+            match part {
+                Captured::Var(var) => {
+                    let param = store.fresh_var(var);
+                    store.set_var_dataflow(param, false);
+                    params.push(param);
+                    vars.push((var, store.use_var(param)));
+                }
+                Captured::Symbol(symbol) => {
+                    let (name, ty) = (store.name_rc(store.symbol(symbol).name), part.ty(store));
+                    let param = store.relax_var(&name.0, Some(ty), false);
+                    params.push(param);
+                    bound.extend(store.var_data(param).symbol.map(|new| (symbol, Dim::Symbol(new))));
+                }
+            }
         }
-        let body = bind_in(store, cx, data.body, &vars, Bindings::default());
+        let body = bind_in(store, cx, data.body, &vars, bound);
         let ret = store.checked_type(body);
         let params = store.list(&params);
         let lifted = crate::build::function_over(store, Some(post), Function { params, body, ret, ..data });
@@ -210,7 +225,7 @@ impl Lift {
         if inner.captured.is_empty() {
             return callee;
         }
-        let captured: Vec<ExprId> = inner.captured.iter().map(|var| store.use_var(*var)).collect();
+        let captured: Vec<ExprId> = inner.captured.iter().map(|part| part.argument(store)).collect();
         let captured: Vec<ExprId> = captured
             .into_iter()
             .map(|used| match store.expr(used) {
@@ -302,5 +317,46 @@ mod tests {
         for part in ["R.make_closure(cls.main_inner, (x,))", "R.invoke_pure_closure(inner, (x,)", "R.add(x, y)"] {
             assert!(made.contains(part), "{part}\n{made}");
         }
+    }
+
+    fn outer(params: &str, lines: &str, result: &str, argument: &str) -> String {
+        let lines: String = lines.lines().map(|line| format!("            {line}\n")).collect();
+        format!(
+            "@I.ir_module\nclass Module:\n    @R.function\n    def main(x0: R.Tensor((\"n\", \"m\"), \"float32\"), w: R.Tensor((1, 1), \
+             \"float32\")):\n        n = T.int64()\n        m = T.int64()\n        @R.function\n        def f4({params}) -> \
+             R.Tensor(dtype=\"float32\", ndim=2):\n{lines}            return {result}\n        y = f4({argument})\n        return y\n"
+        )
+    }
+
+    // The expected texts are TVM's.
+
+    #[test]
+    fn symbols_that_a_function_computes_with_become_parameters() {
+        let text = outer("a5: R.Tensor((1, 1), \"float32\")", "v = R.zeros(R.shape([m, n]), \"float32\")", "v", "w");
+        let made = after(&text, "LambdaLift()");
+        for part in [
+            "def main_f4(a5: R.Tensor((1, 1), dtype=\"float32\"), m: T.int64, n: T.int64) ->",
+            "R.make_closure(cls.main_f4, (m, n))",
+        ] {
+            assert!(made.contains(part), "{part}\n{made}");
+        }
+    }
+
+    #[test]
+    fn symbols_that_parameters_or_casts_define_are_not_handed_over() {
+        let own = outer("a5: R.Tensor((n, m), \"float32\")", "v6 = R.shape([n, 1])", "a5", "x0");
+        let cast = "v = R.reshape(a5, R.shape([1, 1]))\nu = R.match_cast(v, R.Tensor((n, 1), \"float32\"))\ns = R.shape([n])";
+        for text in [own, outer("a5: R.Tensor((1, 1), \"float32\")", cast, "u", "w")] {
+            let made = after(&text, "LambdaLift()");
+            assert!(made.contains("cls.main_f4(") && !made.contains("make_closure"), "{made}");
+        }
+    }
+
+    #[test]
+    fn tensors_and_symbols_are_handed_over_in_the_order_of_their_use() {
+        let text = outer("a5: R.Tensor((1, 1), \"float32\")", "v = R.exp(x0)\nu = R.reshape(v, R.shape([n * m]))", "v", "w");
+        let made = after(&text, "LambdaLift()");
+        assert!(made.contains("R.make_closure(cls.main_f4, (x0, n, m))"), "{made}");
+        assert!(made.contains("u: R.Tensor((n_1 * m_1,), dtype=\"float32\") = R.reshape(v, R.shape([n_1 * m_1]))"), "{made}");
     }
 }

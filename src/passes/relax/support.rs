@@ -1,6 +1,7 @@
 //! Helpers of several passes of Relax.
 
 pub(super) mod aliases;
+pub(super) mod captures;
 pub(super) mod compose;
 pub(super) mod lambda_names;
 pub(super) mod lift_plan;
