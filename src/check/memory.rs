@@ -1,4 +1,4 @@
-//! What the checks of a run remember: results and arguments.
+//! Results and arguments that the checks of a run use again.
 
 use crate::eval::{self, EvalFailure, Making, Value};
 use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};

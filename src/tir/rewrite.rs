@@ -102,7 +102,7 @@ pub struct Rewriting<'s> {
     pub store: &'s mut Store,
     symbols: FxHashMap<Id<Symbol>, PrimId>,
     buffers: FxHashMap<Id<Buffer>, Id<Buffer>>,
-    /// What is replaced, or was.
+    /// The variables and buffers that are replaced, or were.
     replaced: Mentions,
     /// The results for expressions, and true if a rule had a part in one.
     memo: FxHashMap<PrimId, (PrimId, bool)>,

@@ -1,4 +1,4 @@
-//! What an expression mentions: whether a replaced variable can be in it is known without a look inside.
+//! Mentions of an expression: they tell without a look inside that a replaced variable is not in it.
 
 use crate::ir::id::Id;
 use crate::ir::prim::{Buffer, PrimExpr};
@@ -18,7 +18,7 @@ const BUFFER: usize = 32;
 impl Mentions {
     /// Nothing.
     pub const NONE: Mentions = Mentions(0);
-    /// What every expression mentions.
+    /// The mark of every expression.
     pub const ALL: Mentions = Mentions(ALWAYS);
     /// All buffers.
     pub const BUFFERS: Mentions = Mentions(u64::MAX << BUFFER);

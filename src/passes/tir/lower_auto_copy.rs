@@ -200,7 +200,7 @@ impl Threads {
     }
 }
 
-/// What is known of a copy.
+/// A copy, as far as it is known.
 struct Copying<'a> {
     threads: Threads,
     /// The loops around, outermost first.

@@ -1,4 +1,4 @@
-"""What the compiled part of TVM's foreign function interface gives."""
+"""The names of the compiled part of TVM's foreign function interface."""
 
 from tvm._node import Object  # noqa: F401
 

@@ -1,11 +1,11 @@
-//! What an inner function takes from around it.
+//! The surroundings that an inner function uses.
 
 use crate::infer::relax::types::symbols;
 use crate::ir::walk::{for_each_binder, post_order};
 use crate::ir::{Dim, Expr, ExprId, Id, PrimExpr, PrimId, Store, Symbol, Type, TypeId, VarId};
 use rustc_hash::FxHashSet;
 
-/// What an inner function takes from around it.
+/// A part of the surroundings that an inner function uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::passes::relax) enum Captured {
     Var(VarId),

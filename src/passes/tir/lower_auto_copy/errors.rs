@@ -1,4 +1,4 @@
-//! What TVM says of programs with nodes that it does not expect.
+//! TVM's messages about nodes that it does not expect.
 
 use crate::ir::{Buffer, Id, PrimExpr, PrimId, PrimOp, Stmt, StmtId, Store};
 use crate::passes::tir::storage_scope::Scope;

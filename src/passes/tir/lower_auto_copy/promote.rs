@@ -89,7 +89,7 @@ fn unknown() -> String {
         .to_owned()
 }
 
-/// What a variable gives under the operations around it.
+/// The index that a variable gives under the operations around it.
 enum Digit {
     /// So many values, one after the other, of this expression.
     Runs(i64, PrimId),

@@ -1,4 +1,4 @@
-//! What the pass does and does not do. The texts that are expected come from TVM.
+//! Programs that the pass changes, and that it leaves alone. The texts that are expected come from TVM.
 
 mod refuses;
 

@@ -1,4 +1,4 @@
-//! What the pass refuses: what TVM does, in its words, and what crashes it.
+//! Programs that the pass refuses: those that TVM refuses, in its words, and those that crash it.
 
 use super::{PASS, copy};
 use crate::passes::tir::testing::error;

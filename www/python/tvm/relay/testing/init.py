@@ -23,7 +23,7 @@ _STARTS = {"bias": 0.0, "gamma": 1.0, "beta": 0.0, "mean": 0.0, "var": 1.0}
 
 
 def _start(name):
-    """What all elements of a parameter start as; None of a weight."""
+    """The value that all elements of a parameter start as; None of a weight."""
     return next((value for end, value in _STARTS.items() if name.endswith(end)), None)
 
 
