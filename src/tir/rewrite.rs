@@ -131,7 +131,7 @@ impl<'s> Rewriting<'s> {
     pub fn new(store: &'s mut Store) -> Rewriting<'s> {
         Rewriting {
             store,
-            symbols: FxHashMap::with_capacity_and_hasher(ROOM_FOR_NAMES, Default::default()),
+            symbols: FxHashMap::default(),
             buffers: FxHashMap::default(),
             replaced: Mentions::NONE,
             memo: FxHashMap::default(),
@@ -156,6 +156,9 @@ impl<'s> Rewriting<'s> {
 
     /// Sets the replacement of a variable from now on.
     pub fn set_symbol(&mut self, symbol: Id<Symbol>, becomes: PrimId) {
+        if self.symbols.capacity() == 0 {
+            self.symbols.reserve(ROOM_FOR_NAMES);
+        }
         self.symbols.insert(symbol, becomes);
         self.replaced |= Mentions::symbol(symbol);
         self.forget();

@@ -118,6 +118,20 @@ pub(super) fn symbols_in(store: &Store, prim: PrimId) -> Vec<Id<Symbol>> {
     found
 }
 
+/// Returns the symbols that a shape or a scalar is made of, in their order; none for any other node.
+pub(super) fn symbols_made_of(store: &Store, id: ExprId) -> Vec<Id<Symbol>> {
+    let of_dim = |dim: &Dim| match *dim {
+        Dim::Symbol(symbol) => vec![symbol],
+        Dim::Expr(prim) => symbols_in(store, prim),
+        Dim::Int { .. } | Dim::Any => Vec::new(),
+    };
+    match store.expr(id) {
+        Expr::Shape(dims) => store.dims_of_id(dims).iter().flat_map(of_dim).collect(),
+        Expr::Prim(prim) => symbols_in(store, prim),
+        _ => Vec::new(),
+    }
+}
+
 /// Returns the function that is linked under a name or, if it is private, has it in the module.
 pub(super) fn find_function(store: &Store, module: &Module, name: &str) -> Option<(Id<Name>, ExprId)> {
     module.functions().iter().copied().find(|(own, function)| {

@@ -1,8 +1,9 @@
 //! The surroundings that an inner function uses.
 
+use super::symbols_made_of;
 use crate::infer::relax::types::symbols;
 use crate::ir::walk::{for_each_binder, post_order};
-use crate::ir::{Dim, Expr, ExprId, Id, PrimExpr, PrimId, Store, Symbol, Type, TypeId, VarId};
+use crate::ir::{Expr, ExprId, Id, PrimExpr, Store, Symbol, Type, TypeId, VarId};
 use rustc_hash::FxHashSet;
 
 /// A part of the surroundings that an inner function uses.
@@ -48,46 +49,22 @@ pub(in crate::passes::relax) fn captures(store: &Store, function: ExprId, free: 
             _ => {}
         }
     }
-    for_each_binder_of(store, &order, |var| own.extend(store.var_data(var).symbol));
+    order.iter().for_each(|node| for_each_binder(store, *node, |var| own.extend(store.var_data(var).symbol)));
     let mut found: Vec<Captured> = Vec::new();
     let mut add = |captured: Captured| {
         if !found.contains(&captured) {
             found.push(captured);
         }
     };
-    let symbol = |symbol: Id<Symbol>, add: &mut dyn FnMut(Captured)| {
-        if !own.contains(&symbol) {
-            add(Captured::Symbol(symbol));
-        }
-    };
     for &node in &order {
-        match store.expr(node) {
-            Expr::Var(var) if free.contains(&var) => add(Captured::Var(var)),
-            Expr::Shape(dims) => {
-                for dim in store.dims_of_id(dims) {
-                    match *dim {
-                        Dim::Symbol(id) => symbol(id, &mut add),
-                        Dim::Expr(prim) => symbols_of(store, prim, |id| symbol(id, &mut add)),
-                        Dim::Int { .. } | Dim::Any => {}
-                    }
-                }
-            }
-            Expr::Prim(prim) => symbols_of(store, prim, |id| symbol(id, &mut add)),
-            _ => {}
+        if let Expr::Var(var) = store.expr(node)
+            && free.contains(&var)
+        {
+            add(Captured::Var(var));
         }
+        let symbols = symbols_made_of(store, node).into_iter().filter(|symbol| !own.contains(symbol));
+        symbols.for_each(|symbol| add(Captured::Symbol(symbol)));
     }
     free.iter().for_each(|var| add(Captured::Var(*var)));
     found
-}
-
-fn symbols_of(store: &Store, prim: PrimId, mut visit: impl FnMut(Id<Symbol>)) {
-    store.for_each_prim(prim, &mut |_, part| {
-        if let PrimExpr::Var(symbol) = part {
-            visit(*symbol);
-        }
-    });
-}
-
-fn for_each_binder_of(store: &Store, nodes: &[ExprId], mut visit: impl FnMut(VarId)) {
-    nodes.iter().for_each(|node| for_each_binder(store, *node, &mut visit));
 }

@@ -2,12 +2,12 @@
 //!
 //! Source: the collectors of `src/relax/transform/lift_transform_params.cc`.
 
-use super::type_error;
+use super::{symbols_made_of, type_error};
 use crate::build::{BlockBuilder, Mutation, bind_in};
 use crate::infer::relax::types::{Bindings, substitute, symbols};
 use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::walk::{free_vars, post_order};
-use crate::ir::{Binding, Dim, Expr, ExprId, Id, Module, PrimExpr, Store, Symbol, VarId};
+use crate::ir::{Binding, Dim, Expr, ExprId, Id, Module, Store, Symbol, VarId};
 use crate::pass::PassError;
 use crate::passes::relax::calls::op_name;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -84,23 +84,7 @@ fn defined(store: &Store, var: VarId) -> Vec<Id<Symbol>> {
 type Uses = (Vec<VarId>, Vec<Id<Symbol>>);
 
 fn uses(store: &Store, value: ExprId) -> Uses {
-    let mut found = Vec::new();
-    let mut add = |dim: Dim| match dim {
-        Dim::Symbol(symbol) => found.push(symbol),
-        Dim::Expr(prim) => store.for_each_prim(prim, &mut |_, node| {
-            if let PrimExpr::Var(symbol) = node {
-                found.push(*symbol);
-            }
-        }),
-        Dim::Int { .. } | Dim::Any => {}
-    };
-    for id in post_order(store, value) {
-        match store.expr(id) {
-            Expr::Shape(dims) => store.dims_of_id(dims).iter().copied().for_each(&mut add),
-            Expr::Prim(prim) => add(store.dim_of_prim(prim)),
-            _ => {}
-        }
-    }
+    let found = post_order(store, value).into_iter().flat_map(|id| symbols_made_of(store, id)).collect();
     (free_vars(store, value), found)
 }
 
