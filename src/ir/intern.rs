@@ -2,51 +2,43 @@
 
 use super::Name;
 use super::id::Id;
-use rustc_hash::FxHasher;
-use std::borrow::Borrow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash};
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::{BuildHasher, Hash};
 use std::rc::Rc;
 
 /// Holds each distinct value once. Used for values without identity: types, attributes, names.
 #[derive(Clone)]
 pub struct Interner<T> {
     values: Vec<Rc<T>>,
-    ids: HashMap<Key<T>, Id<T>, BuildHasherDefault<FxHasher>>,
-}
-
-/// A value as the key of its id. Look-ups take the borrowed form.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Key<T>(Rc<T>);
-
-impl<T> Borrow<T> for Key<T> {
-    fn borrow(&self) -> &T {
-        &self.0
-    }
-}
-
-impl Borrow<str> for Key<Name> {
-    fn borrow(&self) -> &str {
-        &self.0.0
-    }
+    /// The ids by the hashes of their values, which stand in `values` alone.
+    ids: HashTable<Id<T>>,
 }
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Interner { values: Vec::new(), ids: HashMap::default() }
+        Interner { values: Vec::new(), ids: HashTable::new() }
     }
+}
+
+fn hash_of(value: &(impl Hash + ?Sized)) -> u64 {
+    FxBuildHasher.hash_one(value)
 }
 
 impl<T: Hash + Eq> Interner<T> {
     /// Returns the id of `value`, which is stored if it is new.
     pub fn intern(&mut self, value: T) -> Id<T> {
-        if let Some(&id) = self.ids.get(&value) {
-            return id;
+        let hash = hash_of(&value);
+        match self.ids.find(hash, |id| *self.values[id.index()] == value) {
+            Some(id) => *id,
+            None => self.add(hash, value),
         }
+    }
+
+    fn add(&mut self, hash: u64, value: T) -> Id<T> {
         let id = Id::from_index(self.values.len());
-        let shared = Rc::new(value);
-        self.values.push(shared.clone());
-        self.ids.insert(Key(shared), id);
+        self.values.push(Rc::new(value));
+        self.ids.insert_unique(hash, id, |id| hash_of(&*self.values[id.index()]));
         id
     }
 
@@ -70,9 +62,10 @@ impl<T: Hash + Eq> Interner<T> {
 impl Interner<Name> {
     /// Returns the id of a name. One that is there already, as most are, costs no memory.
     pub fn intern_str(&mut self, text: &str) -> Id<Name> {
-        match self.ids.get(text) {
-            Some(&id) => id,
-            None => self.intern(Name(text.into())),
+        let hash = hash_of(text);
+        match self.ids.find(hash, |id| *self.values[id.index()].0 == *text) {
+            Some(id) => *id,
+            None => self.add(hash, Name(text.into())),
         }
     }
 }

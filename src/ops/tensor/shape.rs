@@ -287,9 +287,12 @@ fn ndarray_size_rule(cx: &mut RuleCx<'_>) -> RuleResult {
     cx.output_tensor(&[], dtype)
 }
 
-/// Computes operators that only change the shape, to the one that their relation gives.
+/// Computes operators that only change the shape, to the one of their type, or that their relation gives for the values.
 fn relabelled(cx: &KernelCx<'_>, rule: TypeRule, x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
-    let (shape, _) = result_type(cx, rule, x)?;
+    let shape = match cx.out_shape(0) {
+        Some(shape) => shape,
+        None => result_type(cx, rule, x)?.0,
+    };
     Ok(vec![reshaped(&x[0], &shape)?])
 }
 
