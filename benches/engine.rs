@@ -172,8 +172,9 @@ fn reduce_200_bindings(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// Every step of ResNet-18 at O3 checked by running it, on smaller extents; beside it, one run of the network as it is.
-#[divan::bench(args = ["check", "run"], sample_count = 5)]
+/// Every step of ResNet-18 at O3 checked by running it, on smaller extents; beside it, the run of its passes, of which a check may
+/// cost three times as much, and an evaluation of the network as it is.
+#[divan::bench(args = ["check", "passes", "network"], sample_count = 5)]
 fn checked_resnet18(bencher: Bencher<'_, '_>, what: &str) {
     let Ok(source) = std::fs::read_to_string("www/examples/resnet-18.relay") else { return };
     let list = passes::pipeline("relay.build").expect("it exists").calls().join(", ");
@@ -184,6 +185,7 @@ fn checked_resnet18(bencher: Bencher<'_, '_>, what: &str) {
             let changed = (0..session.trace().steps.len()).filter(|step| session.trace().steps[*step].changed());
             changed.collect::<Vec<_>>().into_iter().map(|step| trust.check(&mut session, step).report.runs).sum::<usize>()
         }),
+        "passes" => bencher.bench_local(|| ran(black_box(&source), &list, 3)),
         _ => bencher.bench_local(|| session.values(0, "main", 1, &[], None).is_ok()),
     }
 }

@@ -40,6 +40,7 @@ use crate::print::{self, Naming, Numbering, PrintOptions};
 use crate::repro::{self, Document, DocumentRow};
 use opening::Opening;
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 /// A program that was read: parsed and, when that went well, typed, as TVM's `relay.parse` does.
 #[derive(Clone)]
@@ -196,18 +197,19 @@ pub struct Session {
 }
 
 /// The passes and instruments of a document's script.
+#[derive(Clone)]
 pub struct User {
     /// Passes, with names that no other pass has.
     pub passes: Vec<Pass>,
     /// Makes the instrument of a name, if it is one of the script's.
-    pub instrument: Box<dyn Fn(&str) -> Option<Box<dyn Instrument>>>,
+    pub instrument: Rc<dyn Fn(&str) -> Option<Box<dyn Instrument>>>,
     /// Keys of the configuration that its passes read.
     pub keys: Vec<OwnKey>,
 }
 
 impl Default for User {
     fn default() -> User {
-        User { passes: Vec::new(), instrument: Box::new(|_| None), keys: Vec::new() }
+        User { passes: Vec::new(), instrument: Rc::new(|_| None), keys: Vec::new() }
     }
 }
 
@@ -407,9 +409,9 @@ impl Session {
         (&mut self.store, &self.trace.versions)
     }
 
-    /// Makes a new session with the passes of this one's script.
+    /// Makes a new session with what this one's script defines.
     pub fn like(&self) -> Session {
-        Session { user: User { passes: self.user.passes.clone(), ..User::default() }, ..Session::new(self.clock) }
+        Session { user: self.user.clone(), ..Session::new(self.clock) }
     }
 
     /// Returns the last document that could be run.

@@ -8,7 +8,6 @@ import { callError, findPass } from "../state/calls";
 import { saveFile } from "../state/save";
 import { countOf } from "../state/steps";
 import { toSend } from "../state/trust";
-import { languageOf } from "../user/language";
 import { useApp } from "./context";
 import "../styles/sheet.css";
 import "../styles/culprit.css";
@@ -87,11 +86,6 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
   }
 
   async function reduce(): Promise<void> {
-    if (document.script && languageOf(document.script) === "python") {
-      return void setSaid(
-        "Passes in Python are not made small: they know the nodes of one program.",
-      );
-    }
     const engine = await begin();
     const mine = turn;
     if (!engine) return;

@@ -2,7 +2,7 @@
 
 import { python } from "./attrs";
 import type { ContextDesc } from "./calls";
-import { cross, here, type Space, space } from "./engine";
+import { cross, ofScript, owningScript, type Space, space } from "./engine";
 import { callHook, instrumentDescs } from "./instrument";
 import { checkOptions } from "./names";
 import { Expr, Span } from "./nodes";
@@ -43,7 +43,7 @@ export class PassContext extends Scope {
   readonly config: Readonly<Record<string, unknown>>;
   private readonly diagnostics = new DiagnosticContext();
   private watching: readonly unknown[];
-  private readonly owner = space();
+  private readonly owner = owningScript();
   /** Numbers of the scopes that it was entered as and that are not left. */
   private readonly scopes: number[] = [];
 
@@ -69,7 +69,7 @@ export class PassContext extends Scope {
   }
 
   enter(): this {
-    here(this.owner);
+    ofScript(this.owner);
     const config = Object.entries(this.config).map(([key, value]) => [key, python(value, key)]);
     const desc: ContextDesc = {
       optLevel: this.optLevel,
@@ -111,7 +111,7 @@ export class PassContext extends Scope {
 
   /** Replaces its instruments, whether or not it is the current one: the old ones are left, the new ones entered. */
   overrideInstruments(list: readonly unknown[]): void {
-    here(this.owner);
+    ofScript(this.owner);
     const scope = this.scopes.at(-1);
     const descs = instrumentDescs(list);
     if (scope === undefined) callHook(this.watching, "exit");

@@ -94,6 +94,7 @@ export class Space {
 
 let engine: Engine | null = null;
 let current = new Space();
+let script = {};
 
 export function setEngine(functions: Engine): void {
   engine = functions;
@@ -102,6 +103,22 @@ export function setEngine(functions: Engine): void {
 /** Starts a new memory: all nodes read so far belong to the old one. */
 export function newSpace(): void {
   current = new Space();
+}
+
+/** Starts a new script, in a new memory: passes and instruments made so far belong to the old one. */
+export function newScript(): void {
+  script = {};
+  newSpace();
+}
+
+/** Returns what passes and instruments that are made now belong to. */
+export function owningScript(): object {
+  return script;
+}
+
+/** Refuses a pass or an instrument of another script. */
+export function ofScript(owner: object): void {
+  if (owner !== script) throw new Error("this belongs to an earlier run: make it anew in this one");
 }
 
 export function space(): Space {

@@ -2,7 +2,7 @@
 
 import { python } from "./attrs";
 import type { InstrumentDesc } from "./calls";
-import { cross, here, type Space, space } from "./engine";
+import { cross, ofScript, owningScript } from "./engine";
 import { IRModule } from "./module";
 import { didYouMean, spelt } from "./names";
 import { isClass, NAME, type PassInfo, passInfo } from "./pass";
@@ -34,7 +34,7 @@ const inPython = (hook: string) => hook.replace(/[A-Z]/g, (letter) => `_${letter
 interface Instrument {
   name: string;
   hooks: InstrumentHooks;
-  owner: Space;
+  owner: object;
   /** An instrument that is built in, in call notation; else empty. */
   call: string;
 }
@@ -43,7 +43,7 @@ interface InstrumentFactory {
   create(): object;
 }
 
-/** Everything that was made in this space, for the engine to call by number. */
+/** Everything that the script made, for the engine to call by number. */
 let instruments: Instrument[] = [];
 let classes: InstrumentFactory[] = [];
 
@@ -75,7 +75,7 @@ function checkInstrument(hooks: object, name: string): void {
 
 function addInstrument<T extends InstrumentHooks>(hooks: T, name: string, call = ""): T {
   if (!call) checkInstrument(hooks, name);
-  instruments.push({ name, hooks, owner: space(), call });
+  instruments.push({ name, hooks, owner: owningScript(), call });
   return hooks;
 }
 
@@ -198,7 +198,7 @@ export function runHook(
 ): unknown {
   const one = instruments[index];
   if (!one) throw new Error("there is no such instrument");
-  here(one.owner);
+  ofScript(one.owner);
   const hook = one.hooks[HOOKS[what as keyof typeof HOOKS]] as
     | ((...args: unknown[]) => unknown)
     | undefined;

@@ -1,6 +1,6 @@
 /** Passes: functions from a module to a module with a name, an opt level and required passes. */
 import type { DescKind } from "./calls";
-import { type Space, space } from "./engine";
+import { owningScript } from "./engine";
 import type { IRModule } from "./module";
 import { checkOptions } from "./names";
 import type { Expr } from "./nodes";
@@ -40,7 +40,7 @@ export interface PassObject {
   (module: IRModule | Expr): IRModule;
   readonly info: PassInfo;
   readonly body: Body;
-  readonly space: Space;
+  readonly script: object;
 }
 
 /** The base of all passes (`tvm.transform.Pass`). Passes are functions, and made by `functionPass` and the like. */
@@ -75,7 +75,7 @@ const PROTOTYPES: Record<string, Pass> = {
   sequential: SEQUENTIAL,
 };
 
-/** Everything that was made in this space, for the engine to call by number. */
+/** Everything that the script made, for the engine to call by number. */
 let made: PassObject[] = [];
 
 export function forgetMade(): void {
@@ -106,7 +106,7 @@ export function makePass(
   Object.defineProperties(pass, {
     info: { value: info },
     body: { value: body },
-    space: { value: space() },
+    script: { value: owningScript() },
     name: { value: info.name },
     toString: { value: () => describeInfo(info) },
   });

@@ -4,7 +4,7 @@ import { python } from "./attrs";
 import type { DescKind, PassDesc } from "./calls";
 import { PassContext } from "./context";
 import { fuseOpsByPattern } from "./dpl";
-import { cross, here } from "./engine";
+import { cross, here, newSpace, ofScript } from "./engine";
 import { forgetInstruments, passInstrument, registeredInstruments, runHook } from "./instrument";
 import { IRModule, needModule } from "./module";
 import { spelt } from "./names";
@@ -297,7 +297,7 @@ function describe(roots: readonly PassObject[]): PassDesc[] {
   const out: PassDesc[] = [];
   const stack = [...roots].reverse();
   for (let pass = stack.at(-1); pass; pass = stack.at(-1)) {
-    here(pass.space);
+    ofScript(pass.script);
     const missing = pass.body.passes.filter((part) => !place.has(part));
     if (missing.length > 0) {
       stack.push(...missing);
@@ -333,6 +333,7 @@ function runPass(pass: PassObject, module: IRModule | Expr): IRModule {
 /** Answers the engine's calls: `(what, index, words, info)`. */
 export function host(what: string, index: number, words: Uint32Array, info: unknown): unknown {
   if (what === "ask") return (info as UserFunction)(words, index);
+  if (what === "memory") return newSpace();
   if (what === "module") {
     const { kind, run } = bodyOf(index);
     const [module, context] = [IRModule.fromWords(words), PassContext.current()];

@@ -1,7 +1,7 @@
 /** Rewrite rules written as text: `rule("add(%x, 0f) => %x")`. */
 import { attrsAt, attrsIdOf } from "./attrs";
 import { namesIn, parseExpr, structuralEqual } from "./build";
-import { here, type Space, space } from "./engine";
+import { space } from "./engine";
 import { Match } from "./match";
 import { MixedModeMutator } from "./mixed-mode";
 import {
@@ -25,7 +25,11 @@ export type Bindings = Record<string, Expr>;
 
 export interface Rule {
   readonly text: string;
-  readonly space: Space;
+  /** Returns the sides as nodes of the memory that is current. */
+  readonly sides: () => Sides;
+}
+
+interface Sides {
   readonly lhs: Expr;
   /** The other side, or a function that makes it; null when the rule does not apply after all. */
   readonly rhs: Expr | ((found: Bindings) => Expr | null);
@@ -45,6 +49,20 @@ export function rule(text: string, make?: (found: Bindings) => Expr | null): Rul
     right === null ? [] : namesIn(right).filter((name) => !namesIn(left).includes(name));
   if (unknown.length > 0)
     throw new TypeError(`${unknown.join(", ")} is not on the left side of the rule`);
+  const read = () => sidesOf(left, right, make);
+  let known = { space: space(), sides: read() };
+  const sides = () => {
+    if (known.space !== space()) known = { space: space(), sides: read() };
+    return known.sides;
+  };
+  return { text, sides };
+}
+
+function sidesOf(
+  left: string | undefined,
+  right: string | null | undefined,
+  make?: (found: Bindings) => Expr | null,
+): Sides {
   // Read as one expression, so that both sides mean the same variables.
   const both = parseExpr(right === null ? `(${left},)` : `(${left}, ${right})`) as Tuple;
   const [lhs, rhs] = both.fields as [Expr, Expr];
@@ -56,7 +74,7 @@ export function rule(text: string, make?: (found: Bindings) => Expr | null): Rul
     if (next instanceof Var) vars.add(next);
     stack.push(...partsOf(next));
   }
-  return { text, space: space(), lhs, rhs: make ?? rhs, vars };
+  return { lhs, rhs: make ?? rhs, vars };
 }
 
 function partsOf(expr: Expr): readonly Expr[] {
@@ -88,7 +106,8 @@ function attrsFit(pattern: Call, found: Call): boolean {
 }
 
 /** Returns the bindings of a rule's variables if its left side matches `expr`; else null. */
-export function match({ lhs, vars }: Rule, expr: Expr): Bindings | null {
+export function match(rule: Rule, expr: Expr): Bindings | null {
+  const { lhs, vars } = rule.sides();
   const found = new Map<Expr, Expr>();
   const stack: [Expr, Expr][] = [[lhs, expr]];
   for (let next = stack.pop(); next; next = stack.pop()) {
@@ -119,7 +138,8 @@ export function match({ lhs, vars }: Rule, expr: Expr): Bindings | null {
 }
 
 /** Returns the right side of a rule for a match. */
-function apply({ rhs, vars }: Rule, found: Bindings): Expr | null {
+function apply(rule: Rule, found: Bindings): Expr | null {
+  const { rhs, vars } = rule.sides();
   if (typeof rhs === "function") {
     const made = rhs(found);
     return made === null || made === undefined ? null : needExpr(made);
@@ -146,7 +166,6 @@ const MAX_ROUNDS = 100;
  * more, `fuel` rewrites were made, or the program was gone over a hundred times.
  */
 export function rewrite(expr: Expr, rules: readonly Rule[], fuel = FUEL): Expr {
-  for (const one of rules) here(one.space);
   let left = fuel;
   class Rewriter extends MixedModeMutator {
     apply(post: Expr): Expr {

@@ -1,6 +1,6 @@
 /** Loading a script: running its own code, and saying where it went wrong. */
 import type { Problem, Run, ScriptReport, Step } from "../engine/protocol";
-import { newSpace } from "./engine";
+import { newScript } from "./engine";
 import { HookError } from "./functor";
 import { languageProblems } from "./language";
 import { Func } from "./nodes";
@@ -234,7 +234,7 @@ async function placeOfSyntaxError(text: string): Promise<Place | null> {
 export async function loadScript(
   text: string,
 ): Promise<ScriptReport & { forEngine: [unknown, unknown] }> {
-  newSpace();
+  newScript();
   forgetPasses();
   forgetOutput();
   thrown.clear();

@@ -27,6 +27,7 @@ use super::ty::{DType, Dim, Symbol, Type, TypeId};
 use crate::diag::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// One session's memory: append-only arenas for nodes with identity, interners for the others.
 ///
@@ -34,6 +35,7 @@ use std::rc::Rc;
 /// about an id stays true.
 #[derive(Clone, Default)]
 pub struct Store {
+    serial: Serial,
     exprs: Vec<Expr>,
     /// `checked_type` of each expression, by index: fixed when the node is made.
     types: Vec<Option<TypeId>>,
@@ -106,6 +108,17 @@ pub struct Store {
     products_stand: bool,
 }
 
+/// The number of a memory, and of its copies.
+#[derive(Clone, Copy)]
+struct Serial(u32);
+
+impl Default for Serial {
+    fn default() -> Serial {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Serial(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// The result of InferType for a root, with the facts outside of the root that it depends on.
 #[derive(Clone, Debug)]
 pub struct Inferred {
@@ -143,6 +156,11 @@ impl Store {
     /// Makes an empty store.
     pub fn new() -> Store {
         Store::default()
+    }
+
+    /// Returns the number of this memory, which no other has but copies of it: an id says nothing of another memory.
+    pub fn serial(&self) -> u32 {
+        self.serial.0
     }
 
     arena!(

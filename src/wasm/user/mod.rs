@@ -97,6 +97,8 @@ thread_local! {
     static LOST: Cell<bool> = const { Cell::new(false) };
     /// What [`Lent::given`] is while nothing is lent; JavaScript forgets with every script that is loaded.
     static GIVEN: Cell<IdMap<Expr, ()>> = Cell::new(IdMap::new());
+    /// The memory that the script knows things of.
+    static MEMORY: Cell<u32> = const { Cell::new(u32::MAX) };
     /// The program that the script is about, to which places refer.
     static SOURCE: RefCell<Rc<(String, LineIndex)>> = RefCell::new(Rc::new((String::new(), LineIndex::new(""))));
     static RULES: RefCell<FxHashSet<&'static str>> = RefCell::new(FxHashSet::default());
@@ -157,6 +159,24 @@ fn call_host(call: &HostCall<'_>) -> Result<JsValue, String> {
     host.apply(&JsValue::NULL, &args).map_err(|thrown| thrown_text(&thrown))
 }
 
+/// Tells the host when another memory is lent than before, as for a smaller program: what the script knows by number is of the
+/// one before.
+fn enter_memory(store: &Store) -> Result<(), String> {
+    if MEMORY.replace(store.serial()) == store.serial() {
+        return Ok(());
+    }
+    forget_memory();
+    let call = HostCall { what: "memory", index: 0, words: &[], info: JsValue::NULL, dialect: Dialect::Relay };
+    call_host(&call).map(drop)
+}
+
+/// Forgets what was made of the memory that was lent.
+fn forget_memory() {
+    GIVEN.take();
+    relax::forget_builders();
+    table::forget_memory();
+}
+
 /// Lends `store` and `runner` while the host function is called.
 fn lend(
     store: &mut Store,
@@ -168,6 +188,7 @@ fn lend(
     if nesting >= MAX_NESTING {
         return Err("passes run each other too deep".to_owned());
     }
+    enter_memory(store)?;
     let mut slot = runner;
     let taken = slot.as_mut().map(|runner| std::mem::replace(*runner, Runner::idle()));
     let depth = taken.as_ref().map_or(0, Runner::depth);
@@ -200,7 +221,8 @@ fn lend(
 
 /// Lends the store of a session for as long as its script is loaded.
 pub(super) fn lend_for_loading(store: Store, text: &str, clock: fn() -> f64) {
-    relax::forget_builders();
+    MEMORY.set(store.serial());
+    forget_memory();
     context::forget_keys();
     SOURCE.set(Rc::new((text.to_owned(), LineIndex::new(text))));
     let dialect = if crate::parse::is_script(text) { Dialect::Relax } else { Dialect::Relay };

@@ -311,5 +311,5 @@ pub(in crate::wasm) fn registered(passes: JsValue, instruments: JsValue) -> Js<U
         let found = instruments.iter().find(|known| known.name == name)?;
         make_instrument(found).ok()
     };
-    Ok(User { passes, instrument: Box::new(instrument), keys: own_keys() })
+    Ok(User { passes, instrument: std::rc::Rc::new(instrument), keys: own_keys() })
 }

@@ -20,6 +20,12 @@ NONE = 0xFFFFFFFF
 _rows = [{} for _ in LETTERS]
 _names = {}
 _objects = [{} for _ in LETTERS]
+_twins = []
+"""Objects with the number of another one: of what has no identity there may be several."""
+_at_home = True
+"""True until another memory of the engine is lent than the one in which the script was loaded."""
+when_memory_changes = []
+"""Functions that forget numbers of the engine."""
 makers = [None] * len(LETTERS)
 """For each space a function from id and row to an object."""
 
@@ -100,8 +106,46 @@ def maybe(space, number):
 
 def know(space, number, obj):
     """Says which object a thing of the engine is."""
+    known = _objects[space].get(number)
+    if known is not None and known is not obj:
+        _twins.append(known)
     _objects[space][number] = obj
     obj.__dict__["_" + LETTERS[space]] = number
+
+
+def other_memory():
+    """Begins with another memory of the engine: every number is of the one before. What the script made or read while it was loaded is
+    read to its end, and crosses anew where it is used; what else was not read is gone."""
+    global _at_home
+    pending = [obj for table in _objects for obj in table.values()] + _twins
+    seen = set()
+    while pending:
+        obj = pending.pop()
+        if id(obj) in seen:
+            continue
+        seen.add(id(obj))
+        fields = obj.__dict__
+        load = fields.pop("_load", None)
+        if load is not None and _at_home:
+            count = [len(table) for table in _objects]
+            load(obj)
+            for table, had in zip(_objects, count):
+                pending.extend(list(table.values())[had:])
+        elif load is not None:
+            fields["_load"] = _gone
+    for obj in [*(obj for table in _objects for obj in table.values()), *_twins]:
+        for letter in LETTERS:
+            obj.__dict__.pop("_" + letter, None)
+    for table in (*_rows, *_objects, _names, _twins):
+        table.clear()
+    for function in when_memory_changes:
+        function()
+    _at_home = False
+
+
+def _gone(obj):
+    obj.__dict__["_load"] = _gone
+    raise RuntimeError("this belongs to another program, which is not here any more")
 
 
 def forget(space, number):

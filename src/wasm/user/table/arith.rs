@@ -31,6 +31,11 @@ thread_local! {
     static ANALYZERS: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Forgets all analyzers.
+pub(super) fn forget() {
+    ANALYZERS.take();
+}
+
 /// The numbers of a question, read one after the other.
 struct Numbers<'a>(std::slice::Iter<'a, u32>);
 

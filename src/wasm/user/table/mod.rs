@@ -78,6 +78,13 @@ pub fn table_forget() {
     GIVEN.with_borrow_mut(FxHashSet::clear);
 }
 
+/// Forgets what was made of the memory that was lent.
+pub(super) fn forget_memory() {
+    table_forget();
+    arith::forget();
+    schedule::forget();
+}
+
 /// Rows of things, each a space and an id, and of everything that they lead to: `[rows, ids of names, their texts]`.
 #[wasm_bindgen]
 pub fn table_read(things: &[u32]) -> Js<js_sys::Array> {

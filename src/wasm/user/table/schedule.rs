@@ -25,6 +25,11 @@ thread_local! {
 /// A script may have this many states.
 const MAX_STEPS: usize = 100_000;
 
+/// Forgets all states.
+pub(super) fn forget() {
+    STEPS.take();
+}
+
 /// A schedule of a module; gives the number of its state.
 #[wasm_bindgen]
 pub fn table_schedule(module: &[u32]) -> Js<u32> {

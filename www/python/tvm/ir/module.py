@@ -1,7 +1,7 @@
 """Modules: functions by name."""
 
 from .. import _engine
-from .._node import ADT, ATTRS, EXPR, NONE, Writer, get, name_of, number, numbers, row
+from .._node import ADT, ATTRS, EXPR, NONE, Writer, get, name_of, number, numbers, row, when_memory_changes
 from .._values import Array, DictAttrs, Map
 from .base import Node
 from .expr import GlobalVar
@@ -297,6 +297,7 @@ class IRModule(Node):
 
 
 _name_ids = {}
+when_memory_changes.append(_name_ids.clear)
 
 
 def name_id(text):

@@ -6,7 +6,7 @@ import functools
 import inspect
 
 from .. import _engine
-from .._node import EXPR, Object, number
+from .._node import EXPR, Object, number, other_memory
 from .._values import Map
 from .module import IRModule
 
@@ -293,6 +293,8 @@ def forget_ask(key):
 def _on_call(what, index, words, info):
     if what == "ask":
         return _asks[int(info)](index, words)
+    if what == "memory":
+        return other_memory()
     if what == "module":
         mod = IRModule._of_words(words)
         new = _user_passes[index]._apply(mod)
