@@ -6,7 +6,7 @@ use crate::infer::relax::deduce_call;
 use crate::infer::relax::types;
 use crate::ir::walk::for_each_child;
 use crate::ir::{Dim, Expr, ExprId, Extents, List, Store, Type, TypeId, map_children};
-use crate::ops;
+use crate::ops::{self, own};
 
 impl Run {
     /// Rebuilds `id` over the results on top of the stack, with its type: the same node when nothing changed.
@@ -107,7 +107,8 @@ impl Run {
         let post = match old {
             Some(ty) if same => {
                 let new = cx.ty(store, ty);
-                if new == ty { id } else { store.rebuild(id, Expr::Call { callee, args, info }, Some(new)) }
+                let call = if new == ty { id } else { store.rebuild(id, Expr::Call { callee, args, info }, Some(new)) };
+                cx.builder.own_normal(store, call)
             }
             Some(ty)
                 if new_callee == callee && cx.keeps_types() && store.is_deduced(id) && same_kinds(store, args, &new_args) =>
@@ -182,7 +183,23 @@ impl BlockBuilder {
         if deduced {
             store.set_deduced(new);
         }
-        new
+        self.own_normal(store, new)
+    }
+
+    /// Returns the normal form that a script has for a call of its operator; anything else as it is.
+    pub(super) fn own_normal(&mut self, store: &mut Store, call: ExprId) -> ExprId {
+        if !store.called_op(call).is_some_and(own::is_own) {
+            return call;
+        }
+        match own::normalize(store, call) {
+            Ok(None) => call,
+            Ok(Some(new)) => self.normalize(store, new),
+            Err(message) => {
+                let span = store.source_span(call);
+                self.error("relax-type", message, span);
+                call
+            }
+        }
     }
 }
 

@@ -98,7 +98,7 @@ impl BlockBuilder {
         }
         if self.is_over_leaves(store, expr, &|_| true) {
             if store.checked_type(expr).is_some() {
-                return expr;
+                return self.own_normal(store, expr);
             }
             if matches!(store.expr(expr), Expr::Call { .. } | Expr::Tuple(_) | Expr::TupleGetItem { .. }) {
                 return self.typed(store, expr);

@@ -9,6 +9,7 @@
 pub mod build;
 pub mod concrete;
 pub mod kernel;
+pub mod own;
 mod row;
 mod rule;
 mod schema;
@@ -78,12 +79,13 @@ pub fn all() -> &'static [&'static OpInfo] {
 
 /// Returns the operator of an id.
 pub fn info(op: OpId) -> &'static OpInfo {
-    table().rows[op.0 as usize]
+    let rows = &table().rows;
+    rows.get(op.0 as usize).copied().unwrap_or_else(|| own::info(op.0 as usize - rows.len()))
 }
 
 /// Returns the operator with this name in Relax, without `relax.`.
 pub fn lookup_relax(name: &str) -> Option<OpId> {
-    table().by_relax_name.get(name).copied()
+    table().by_relax_name.get(name).copied().or_else(|| own::lookup(name))
 }
 
 /// Returns the operator with this name in Relay.

@@ -166,7 +166,7 @@ pub fn read(text: &str) -> Result<(Document, Vec<Diagnostic>), Diagnostic> {
                 Some((_, count)) => *count += 1,
                 None => left_out.push((what, 1)),
             }
-        } else if !head_line(&mut document, key, value.trim()) {
+        } else if !head_line(&mut document, key, &one_line(value)) {
             if head_key(mark, line).is_none() {
                 break;
             }
@@ -234,6 +234,15 @@ fn head_line(document: &mut Document, key: &str, value: &str) -> bool {
 mod tests {
     use super::*;
     use crate::pass::Literal;
+
+    #[test]
+    fn a_carriage_return_in_a_line_of_the_head_is_a_space_when_it_is_read_too() {
+        let head = "// passlab 1\n// config: a\rb=1\n// config: a c=2\n\n";
+        let (document, _) = read(head).expect("it is a head");
+        assert_eq!(read(&write(&document)).expect("it is written").0, document);
+        let keys: Vec<&str> = document.context.config.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["a b", "a c"]);
+    }
 
     fn example() -> Document {
         let mut document = Document { source: "#[version = \"0.0.5\"]\ndef @main() { 1 }\n".into(), ..Document::default() };

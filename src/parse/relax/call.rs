@@ -163,6 +163,7 @@ impl<'s> Reader<'s, '_> {
                 }
                 Value::Tuple(items)
             }
+            "Call" => return self.whole_call(args),
             "emit_with_ty" | "emit_with_type" | "emit_with_sinfo" => return self.emit_with_ty(args),
             "shape" => {
                 let value = first(&mut args, "value");

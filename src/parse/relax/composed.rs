@@ -1,7 +1,7 @@
 //! Calls that stand for others: operators that TVM's functions in Python compose of operators.
 
 use super::call::Args;
-use super::value::Value;
+use super::value::{CallParts, Value};
 use super::{Read, Reader};
 use crate::ir::TypeId;
 
@@ -12,6 +12,30 @@ impl<'s> Reader<'s, '_> {
         let Some((Value::Str(op), _)) = args.next("op") else {
             return Err(self.error("relax-syntax", "`R.emit_with_ty` takes the name of an operator first", span));
         };
+        let (operands, types) = self.operands_and_types(&mut args, "R.emit_with_ty")?;
+        self.no_more(&args)?;
+        let op = self.store.name_rc(op);
+        self.op_value(op.0.strip_prefix("relax.").unwrap_or(&op.0), operands, None, types, span)
+    }
+
+    /// Reads `relax.Call(op, [x, y], attrs=None, ty_args=[type])`: a call as a node, whose operator or function is a value around
+    /// the text.
+    pub(super) fn whole_call(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let Some((Value::Expr(callee), _)) = args.next("op") else {
+            return Err(self.error("relax-syntax", "`relax.Call` takes an operator or a function first", span));
+        };
+        if let Some((given, place)) = args.take("attrs").filter(|(given, _)| !matches!(given, Value::None)) {
+            let message = format!("`relax.Call` takes no attributes in a program here, found {}", given.describe());
+            return Err(self.error("relax-syntax", message, place));
+        }
+        let (operands, ty_args) = self.operands_and_types(&mut args, "relax.Call")?;
+        self.no_more(&args)?;
+        Ok(Value::Call(Box::new(CallParts { callee, args: operands, attrs: None, ty_args, ty: None, span })))
+    }
+
+    fn operands_and_types(&mut self, args: &mut Args<'s>, of: &str) -> Read<(Vec<Value>, Vec<TypeId>)> {
+        let span = args.span;
         let mut operands = Vec::new();
         match args.next("args") {
             Some((Value::Tuple(items) | Value::List(items), place)) => {
@@ -20,21 +44,21 @@ impl<'s> Reader<'s, '_> {
                 }
             }
             Some((value, place)) => operands.push(self.argument(value, place)?),
-            None => return Err(self.error("relax-missing-arg", "`R.emit_with_ty` needs `args`", span)),
+            None => return Err(self.error("relax-missing-arg", format!("`{of}` needs `args`"), span)),
         }
+        let named = args.types.pop();
         let types = match args.next("ty_args") {
+            None if named.is_some() => return Ok((operands, named.map_or(Vec::new(), |(_, types, _)| types))),
             Some((Value::Tuple(items) | Value::List(items), _)) => items,
             Some((value, _)) => vec![value],
             None => Vec::new(),
         };
         let types: Option<Vec<TypeId>> =
             types.into_iter().map(|ty| if let Value::Type(ty) = ty { Some(ty) } else { None }).collect();
-        let Some(types) = types else {
-            return Err(self.error("relax-syntax", "`ty_args` of `R.emit_with_ty` are types", span));
-        };
-        self.no_more(&args)?;
-        let op = self.store.name_rc(op);
-        self.op_value(op.0.strip_prefix("relax.").unwrap_or(&op.0), operands, None, types, span)
+        match types {
+            Some(types) => Ok((operands, types)),
+            None => Err(self.error("relax-syntax", format!("`ty_args` of `{of}` are types"), span)),
+        }
     }
 
     /// Reads `R.nn.relu6(x)`: the elements between 0 and 6.

@@ -55,7 +55,13 @@ impl Script<'_> {
                     ("hint_on_device", [data, ..]) => return self.hint_on_device(*data, attrs, out),
                     _ => {}
                 }
-                self.relax(name, out);
+                if name == info.name && ops::own::is_own(op) {
+                    // TVM's printer takes an operator whose name does not begin with `relax.` for one of TIR.
+                    self.usage.tir = true;
+                    let _ = write!(out, "T.{name}");
+                } else {
+                    self.relax(name, out);
+                }
                 out.push('(');
                 self.attr_args(attrs, &mut kwargs);
             }

@@ -18,7 +18,10 @@ impl Script<'_> {
                 let _ = write!(
                     out,
                     "I.Op(\"{}\")",
-                    info.relax.as_ref().map_or(info.name.to_owned(), |op| format!("relax.{}", op.name))
+                    match info.relax.filter(|_| !crate::ops::own::is_own(op)) {
+                        Some(row) => format!("relax.{}", row.name),
+                        None => info.name.to_owned(),
+                    }
                 );
             }
             Expr::Constant(tensor) => self.constant(id, store.tensor(tensor), out),

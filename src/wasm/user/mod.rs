@@ -27,6 +27,7 @@ mod build;
 mod context;
 mod dpl;
 mod op_rules;
+mod own_ops;
 mod read;
 mod relax;
 mod run;
@@ -224,6 +225,7 @@ pub(super) fn lend_for_loading(store: Store, text: &str, clock: fn() -> f64) {
     MEMORY.set(store.serial());
     forget_memory();
     context::forget_keys();
+    crate::ops::own::forget();
     SOURCE.set(Rc::new((text.to_owned(), LineIndex::new(text))));
     let dialect = if crate::parse::is_script(text) { Dialect::Relax } else { Dialect::Relay };
     LOADING.set(true);

@@ -252,7 +252,7 @@ fn attr(store: &Store, value: &AttrValue) -> JsValue {
 /// The name of an operator in a dialect.
 pub(super) fn op_name(dialect: Dialect, op: OpId) -> String {
     let info = ops::info(op);
-    match info.relax.as_ref().filter(|_| dialect == Dialect::Relax) {
+    match info.relax.as_ref().filter(|_| dialect == Dialect::Relax && !ops::own::is_own(op)) {
         Some(row) => format!("relax.{}", row.name),
         None => info.name.to_owned(),
     }

@@ -15,7 +15,8 @@ use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
 thread_local! {
-    static BUILDERS: RefCell<Vec<BlockBuilder>> = const { RefCell::new(Vec::new()) };
+    /// A builder is not there while it is at work, when the script may be asked for the type of an operator of its own.
+    static BUILDERS: RefCell<Vec<Option<BlockBuilder>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A script may make this many builders; every mutator has one.
@@ -337,7 +338,7 @@ pub fn user_builder(module: &[u32]) -> Js<u32> {
             if builders.len() >= MAX_BUILDERS {
                 return Err(error("the script makes too many builders"));
             }
-            builders.push(builder);
+            builders.push(Some(builder));
             Ok(builders.len() as u32 - 1)
         })
     })
@@ -351,12 +352,18 @@ fn first_of(found: &[Diagnostic]) -> Option<JsValue> {
 #[wasm_bindgen]
 pub fn user_builder_do(builder: u32, what: u32, words: &[u32]) -> Js<Vec<u32>> {
     with(|lent| {
+        let what = Build::at(what).ok_or_else(|| error("a builder does nothing of the kind"))?;
+        let at = builder as usize;
+        let taken = BUILDERS.with_borrow_mut(|builders| builders.get_mut(at).and_then(Option::take));
+        let mut builder = taken.ok_or_else(|| error("there is no such builder, or it is at work"))?;
+        let result = step(&mut lent.store, &mut builder, what, words);
+        let found = first_of(&builder.take_errors());
         BUILDERS.with_borrow_mut(|builders| {
-            let builder = builders.get_mut(builder as usize).ok_or_else(|| error("there is no such builder"))?;
-            let what = Build::at(what).ok_or_else(|| error("a builder does nothing of the kind"))?;
-            let result = step(&mut lent.store, builder, what, words)?;
-            first_of(&builder.take_errors()).map_or(Ok(result), Err)
-        })
+            if let Some(slot) = builders.get_mut(at) {
+                *slot = Some(builder);
+            }
+        });
+        found.map_or(result, Err)
     })
 }
 

@@ -295,6 +295,10 @@ def _on_call(what, index, words, info):
         return _asks[int(info)](index, words)
     if what == "memory":
         return other_memory()
+    if what in ("infer", "normalize"):
+        from .op import asked
+
+        return asked(what, words[0])
     if what == "module":
         mod = IRModule._of_words(words)
         new = _user_passes[index]._apply(mod)
