@@ -1,5 +1,6 @@
 """Operators as tensor expressions. Over tensors of tensor expressions they give such; `emit_te` takes them by name."""
 
+import importlib
 import sys
 import types
 
@@ -38,10 +39,12 @@ _OF_FLOATS = ("acos", "acosh", "asin", "asinh", "atanh")
 def _find(name):
     from .._catalogue import relax_operators
 
-    from ._computed import COMPUTED
+    from ._registry import COMPUTED, REEXPORTED
 
     if name in COMPUTED:
         return COMPUTED[name]
+    if name in REEXPORTED:
+        return getattr(importlib.import_module(REEXPORTED[name]), name)
     if name in ABSENT:
         return _missing(f"topi.{name}")
     target = RENAMED.get(name, name)
@@ -80,10 +83,8 @@ for _name in _FILES:
 
 
 def __getattr__(name):
-    if name == "utils":
-        import importlib
-
-        return importlib.import_module("tvm.topi.utils")
+    if name in ("tag", "utils"):
+        return importlib.import_module(f"tvm.topi.{name}")
     found = None if name.startswith("_") else _find(name)
     if found is None:
         raise AttributeError(f"module 'tvm.topi' has no attribute '{name}'")

@@ -3,31 +3,21 @@
 import struct
 
 from .. import te
-from ..ir.expr import Range
 from ..tirx.expr import Cast
 from ..tirx.op import const, exp, floor, max_, min_, reinterpret
-
-_AXES = [f"ax{at}" for at in range(32)]
-
-
-def _elementwise(shape, value, name):
-    made = te.compute(shape, lambda *at: value(*at), name=name, varargs_names=_AXES[: len(shape)])
-    for axis in made.op.axis:
-        # As the axes of C++ have it; those of `te.compute` begin at a zero of 32 bits.
-        axis.dom = Range.from_min_extent(const(0, axis.dom.extent.dtype), axis.dom.extent)
-    return made
-
+from ._axes import computed
+from ._math import as_float, widened
 
 def full(shape, dtype, fill_value):
     """A tensor of one value."""
     value = te.operation._scalar(fill_value).astype(dtype) if hasattr(fill_value, "dtype") else const(fill_value, dtype)
-    return _elementwise(list(shape), lambda *at: value, "T_full")
+    return computed(list(shape), lambda *at: value, "T_full")
 
 
 def full_like(x, fill_value):
     """A tensor of one value that has the shape and the type of another."""
     value = fill_value.astype(x.dtype) if hasattr(fill_value, "dtype") else const(fill_value, x.dtype)
-    return _elementwise(list(x.shape), lambda *at: value, "T_full_like")
+    return computed(list(x.shape), lambda *at: value, "T_full_like")
 
 
 def identity(x):
@@ -42,7 +32,7 @@ def expand_dims(a, axis, num_newaxis=1):
         raise ValueError(f"topi.expand_dims: axis {axis} is not within {-rank - 1} and {rank}")
     first = axis if axis >= 0 else rank + axis + 1
     shape = [*a.shape[:first], *[1] * num_newaxis, *a.shape[first:]]
-    return _elementwise(shape, lambda *at: a(*at[:first], *at[first + num_newaxis :]), "T_expand_dims")
+    return computed(shape, lambda *at: a(*at[:first], *at[first + num_newaxis :]), "T_expand_dims")
 
 
 def clip(x, a_min, a_max):
@@ -63,7 +53,7 @@ def squeeze(a, axis=None):
         cut = {int(at) % rank for at in (axis if isinstance(axis, (list, tuple)) else [axis])}
     kept = [at for at in range(rank) if at not in cut]
     places = {place: at for at, place in enumerate(kept)}
-    return _elementwise([a.shape[at] for at in kept], lambda *at: a(*(at[places[i]] if i in places else 0 for i in range(rank))), "T_squeeze")
+    return computed([a.shape[at] for at in kept], lambda *at: a(*(at[places[i]] if i in places else 0 for i in range(rank))), "T_squeeze")
 
 
 def matmul(a, b, transp_a=False, transp_b=False):
@@ -146,8 +136,9 @@ def nn_batch_matmul(tensor_a, tensor_b, oshape=None, out_dtype=None, transpose_a
 
 def fast_exp(x):
     """The exponential, for elements of 32 bits as a power of two times a polynomial of what remains."""
+    x = as_float(x)
     if x.dtype != "float32":
-        return _elementwise(list(x.shape), lambda *at: exp(x(*at)), "T_fast_exp")
+        return computed(x.shape, lambda *at: widened(exp, x(*at)), "T_fast_exp", "elemwise")
 
     def number(value):
         return const(struct.unpack("f", struct.pack("f", value))[0], "float32")
@@ -163,7 +154,7 @@ def fast_exp(x):
         power = reinterpret("float32", Cast("int32", times + number(127.0)) << 23)
         return max_(power * value, x(*at))
 
-    return _elementwise(list(x.shape), element, "T_fast_exp")
+    return computed(x.shape, element, "T_fast_exp", "elemwise")
 
 
 def nn_fast_softmax(x, axis=-1):
@@ -195,7 +186,3 @@ COMPUTED = {
     "fast_exp": fast_exp, "nn.fast_softmax": nn_fast_softmax, "squeeze": squeeze,
 }  # fmt: skip
 """By the name in `topi`."""
-
-for _name, _func in COMPUTED.items():
-    # A program is named after its function.
-    _func.__name__ = _name.rsplit(".", 1)[-1]

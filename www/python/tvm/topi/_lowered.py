@@ -4,13 +4,13 @@ does, and the blocks of the program are read back as the operations that they we
 from .._values import DataType
 from ..ir.base import structural_equal
 from ..ir.expr import Expr, Range, Var, is_prim_expr
-from .. import te
 from ..te.tensor import ComputeOp, Tensor
 from ..tirx import stmt as _stmt
 from ..tirx.expr import BufferLoad, Cast, CommReducer, IntImm, IterVar, Reduce, Select
 from ..tirx.op import div, max_, min_
 from ..tirx.analysis import undefined_vars
 from ..tirx.functor import map_buffers, parts, post_order_visit, rebuild, substitute, with_index_dtype
+from ._axes import computed
 
 
 class NoExpression(NotImplementedError):
@@ -124,12 +124,11 @@ def _beside_scalar(name, args):
         raise NotImplementedError(f"topi.{name} of a scalar expression is not here; those that are: {', '.join(_OF_SCALARS)}")
     left, right = (value.asobject() if hasattr(value, "asobject") else value for value in args)
     tensor = left if isinstance(left, Tensor) else right
-    names = [f"ax{at}" for at in range(len(tensor.shape))]
 
     def element(*at):
         return operator(*(value(*at) if value is tensor else value for value in (left, right)))
 
-    return te.compute(tensor.shape, element, name=f"T_{name}", varargs_names=names)
+    return computed(tensor.shape, element, f"T_{name}", "elemwise" if name in ("maximum", "minimum") else "broadcast")
 
 
 def _scalars(values):

@@ -27,36 +27,6 @@ def einsum(subscripts, *operands):
     return "einsum", (list(operands), subscripts), {}
 
 
-def pad(data, pad_before, pad_after=None, pad_value=0.0, name="PadInput", attrs=None):
-    """The extents to add stand side by side in Relax."""
-    if name != "PadInput" or attrs is not None:
-        raise NotImplementedError("topi.nn.pad: name and attrs are not here")
-    after = pad_before if pad_after is None else pad_after
-    widths = [int(width) for ends in zip(pad_before, after) for width in ends]
-    return "nn.pad", (data, widths), {"pad_value": float(pad_value)}
-
-
-def conv1d(data, kernel, strides=1, padding="VALID", dilation=1, groups=1, data_layout="NCW", kernel_layout="", out_dtype=None):
-    """A convolution along one axis."""
-    return _conv("nn.conv1d", data, kernel, strides, padding, dilation, data_layout, kernel_layout, out_dtype, groups)
-
-
-def conv2d(data, kernel, strides, padding, dilation, data_layout="NCHW", kernel_layout="", out_dtype=None):
-    """A convolution along two axes."""
-    return _conv("nn.conv2d", data, kernel, strides, padding, dilation, data_layout, kernel_layout, out_dtype)
-
-
-def _conv(name, data, kernel, strides, padding, dilation, layout, kernel_layout, out_dtype, groups=1):
-    if isinstance(padding, str):
-        if padding != "VALID":
-            raise NotImplementedError(f'topi.{name}: padding "{padding}" is not here')
-        padding = 0
-    named = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups, "data_layout": layout}
-    if kernel_layout:
-        named["kernel_layout"] = kernel_layout
-    return name, (data, kernel), {**named, **({"out_dtype": out_dtype} if out_dtype else {})}
-
-
 def pool1d(data, kernel, stride, dilation, padding, pool_type, ceil_mode=False, layout="NCW", count_include_pad=True):
     """A pooling along one axis."""
     return _pool(1, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
@@ -180,7 +150,7 @@ def trilu(data, k, upper):
 
 ADAPTED = {
     "strided_slice": strided_slice, "take": take, "gather": gather, "einsum": einsum, "trilu": trilu,
-    "nn.pad": pad, "nn.conv1d": conv1d, "nn.conv2d": conv2d, "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
+    "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
     "nn.adaptive_pool": adaptive_pool, "nn.global_pool": global_pool,
     "nn.batch_norm": batch_norm, "nn.upsampling": upsampling, "image.resize2d": resize2d,
     "image.resize3d": resize3d, "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
