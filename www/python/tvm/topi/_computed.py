@@ -1,12 +1,10 @@
 """Operators of `topi` that no operator of Relax is lowered to, as tensor expressions (`include/tvm/topi`, `python/tvm/topi/nn`)."""
 
-import struct
-
 from .. import te
 from ..tirx.expr import Cast
 from ..tirx.op import const, exp, floor, max_, min_, reinterpret
 from ._axes import computed
-from ._math import as_float, widened
+from ._math import as_float, narrow, widened
 
 def full(shape, dtype, fill_value):
     """A tensor of one value."""
@@ -141,7 +139,7 @@ def fast_exp(x):
         return computed(x.shape, lambda *at: widened(exp, x(*at)), "T_fast_exp", "elemwise")
 
     def number(value):
-        return const(struct.unpack("f", struct.pack("f", value))[0], "float32")
+        return const(narrow(value), "float32")
 
     def element(*at):
         inside = max_(min_(x(*at), number(88.37626647949)), number(-88.37625885))

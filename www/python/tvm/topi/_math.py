@@ -11,6 +11,11 @@ from ._axes import computed
 from .utils import get_const_tuple
 
 
+def narrow(value):
+    """A number as one of 32 bits."""
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
 def as_float(x):
     """The tensor, of 32 bits with a fraction if it is one of whole numbers."""
     return cast(x, "float32") if x.dtype.type_code in (0, 1) else x
@@ -62,7 +67,7 @@ def fast_erf(x):
     """The error function, for elements of 16 and of 32 bits as a quotient of two polynomials."""
     if x.dtype not in ("float32", "float16"):
         return computed(x.shape, lambda *at: widened(op.erf, x(*at)), "T_erf", "elemwise")
-    above, below = ([const(struct.unpack("f", struct.pack("f", value))[0], x.dtype) for value in part] for part in _ERF)
+    above, below = ([const(narrow(value), x.dtype) for value in part] for part in _ERF)
 
     def element(*at):
         inside = op.max_(op.min_(x(*at), const(4.0, x.dtype)), const(-4.0, x.dtype))

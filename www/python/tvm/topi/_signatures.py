@@ -51,45 +51,12 @@ def _pool(ndim, data, kernel, stride, dilation, padding, pool_type, ceil_mode, l
     return f"nn.{pool_type}_pool{ndim}d", (data,), named
 
 
-def adaptive_pool(data, output_size, pool_type, layout="NCHW"):
-    """Windows of which there are as many as asked. Only averages are here."""
-    if pool_type != "avg":
-        raise NotImplementedError(f'topi.nn.adaptive_pool: pool_type "{pool_type}" is not here')
-    ndim = len(output_size)
-    return f"nn.adaptive_avg_pool{ndim}d", (data, list(output_size)), {"layout": layout}
-
-
-def global_pool(data, pool_type, layout="NCHW"):
-    """One window."""
-    return adaptive_pool(data, [1, 1], pool_type, layout)
-
-
 def batch_norm(data, gamma, beta, moving_mean, moving_var, axis=None, epsilon=None, center=None, scale=None, training=None, momentum=None):
     """What is not given is as in Relax."""
     named = {"axis": 1 if axis is None else axis, "epsilon": epsilon, "center": center, "scale": scale}
     named.update(training=training, momentum=momentum)
     given = {name: value for name, value in named.items() if value is not None}
     return "nn.batch_norm", (data, gamma, beta, moving_mean, moving_var), given
-
-
-def resize2d(data, roi, size, layout="NCHW", *args, **kwargs):
-    """A picture of another size."""
-    return "image.resize2d", (data, list(size)), _resized(roi, layout, *args, **kwargs)
-
-
-def resize3d(data, roi, size, layout="NCDHW", *args, **kwargs):
-    """A volume of another size."""
-    return "image.resize3d", (data, list(size)), _resized(roi, layout, *args, **kwargs)
-
-
-def _resized(roi, layout, method="linear", coordinate_transformation_mode="half_pixel", rounding_method="", bicubic_alpha=-0.75,
-             bicubic_exclude=0, extrapolation_value=0.0, out_dtype=None, output_shape=None):  # fmt: skip
-    if output_shape is not None:
-        raise NotImplementedError("topi.image: output_shape of a resize is not here")
-    named = {"roi": [float(end) for end in roi], "layout": layout, "method": method, "cubic_alpha": bicubic_alpha}
-    named.update(coordinate_transformation_mode=coordinate_transformation_mode, rounding_method=rounding_method)
-    named.update(cubic_exclude=bicubic_exclude, extrapolation_value=extrapolation_value)
-    return {**named, **({"out_dtype": out_dtype} if out_dtype else {})}
 
 
 def grid_sample(data, grid, method="bilinear", layout="NCHW", padding_mode="zeros", align_corners=True):
@@ -132,17 +99,6 @@ def topk(data, k=1, axis=-1, ret_type="both", is_ascend=False, dtype="int64"):
     return "topk", (data,), {"k": k, "axis": axis, "ret_type": ret_type, "largest": not is_ascend, "dtype": dtype}
 
 
-def upsampling(data, scale_h, scale_w, layout="NCHW", method="nearest_neighbor", align_corners=False, output_shape=None):
-    """A picture that is larger by two factors."""
-    if output_shape is not None or layout not in ("NCHW", "NHWC"):
-        raise NotImplementedError(f'topi.nn.upsampling: only the layouts "NCHW" and "NHWC" and no output_shape are here, not "{layout}"')
-    at = 2 if layout == "NCHW" else 1
-    size = [int(round(int(data.shape[at + place]) * scale)) for place, scale in enumerate((scale_h, scale_w))]
-    method = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"}.get(method, method)
-    mode = "align_corners" if align_corners else "asymmetric"
-    return resize2d(data, [0.0] * 4, size, layout, method, mode)
-
-
 def trilu(data, k, upper):
     """The upper or the lower triangle of matrices."""
     return "triu" if upper else "tril", (data, int(k)), {}
@@ -151,9 +107,7 @@ def trilu(data, k, upper):
 ADAPTED = {
     "strided_slice": strided_slice, "take": take, "gather": gather, "einsum": einsum, "trilu": trilu,
     "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
-    "nn.adaptive_pool": adaptive_pool, "nn.global_pool": global_pool,
-    "nn.batch_norm": batch_norm, "nn.upsampling": upsampling, "image.resize2d": resize2d,
-    "image.resize3d": resize3d, "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
+    "nn.batch_norm": batch_norm, "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
     "vision.multibox_transform_loc": multibox_transform_loc, "argsort": argsort, "topk": topk,
 }  # fmt: skip
 """By the name in `topi`."""
@@ -162,10 +116,10 @@ KEYWORDS = {"lhs": "x1", "rhs": "x2", "newshape": "shape", "a_min": "min", "a_ma
 """Names of arguments that Relax calls otherwise, wherever they stand."""
 
 RENAMED = {
-    "transpose": "permute_dims", "cast": "astype", "concatenate": "concat", "nn.leaky_relu": "nn.leakyrelu",
+    "transpose": "permute_dims", "cast": "astype", "concatenate": "concat",
     "collapse_sum": "collapse_sum_to",
 }  # fmt: skip
 """Those that differ in name alone."""
 
-ABSENT = ("gather_nd", "layout_transform", "one_hot", "nn.conv3d")
+ABSENT = ("nn.conv3d",)
 """Operators of Relax of the same name that are something else, or take their arguments in another order."""

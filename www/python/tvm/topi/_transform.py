@@ -4,8 +4,27 @@ from .. import te
 from ..tirx import Select
 from ..tirx.op import all as all_of
 from ..tirx.op import cast, const, floordiv, floormod, if_then_else
-from ._axes import computed, known
+from ._axes import computed, known, ravelled, unravelled
 from .utils import is_empty_shape, make_idx, within_index
+
+
+def reshape(a, newshape):
+    """The elements, in row-major order, in another shape."""
+    newshape = list(newshape) if isinstance(newshape, (list, tuple)) else [newshape]
+    if is_empty_shape(newshape) or is_empty_shape(a.shape):
+        return computed(newshape, lambda *at: cast(0, a.dtype), "T_reshape", "injective")
+    return computed(newshape, lambda *at: a(*unravelled(ravelled(at, newshape) if at else const(0), a.shape)), "T_reshape", "injective")
+
+
+def transpose(a, axes=None):
+    """The tensor with its axes in another order; turned around if none is given."""
+    rank = len(a.shape)
+    order = [int(axis) for axis in axes] if axes else [*reversed(range(rank))]
+    order = [axis + rank if axis < 0 else axis for axis in order]
+    if any(not 0 <= axis < rank for axis in order) or len(set(order)) != len(order):
+        raise ValueError(f"axes {list(axes)} are no order of the {rank} axes of the input tensor")
+    places = {axis: at for at, axis in enumerate(order)}
+    return computed([a.shape[axis] for axis in order], lambda *at: a(*(at[places[axis]] for axis in range(rank))), "T_transpose", "injective")
 
 
 def expand_like(a, shape_like, axis):
@@ -260,6 +279,7 @@ def strided_set(a, v, begin, end, strides=None):
 
 
 TRANSFORM = {
+    "reshape": reshape, "transpose": transpose,
     "expand_like": expand_like, "dyn_tile": dyn_tile, "sliding_window": sliding_window, "gather_nd": gather_nd, "adv_index": adv_index, "index_tensor": index_tensor,
     "tensordot": tensordot, "shape": shape, "tensor_size": tensor_size, "sequence_mask": sequence_mask, "one_hot": one_hot,
     "unravel_index": unravel_index, "sparse_to_dense": sparse_to_dense, "matrix_set_diag": matrix_set_diag, "strided_set": strided_set,
