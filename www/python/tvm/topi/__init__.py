@@ -44,7 +44,7 @@ def _find(name):
     if name in COMPUTED:
         return COMPUTED[name]
     if name in REEXPORTED:
-        return getattr(importlib.import_module(REEXPORTED[name]), name)
+        return getattr(importlib.import_module(REEXPORTED[name]), name.rsplit(".", 1)[-1])
     if name in ABSENT:
         return _missing(f"topi.{name}")
     target = RENAMED.get(name, name)

@@ -6,6 +6,7 @@ from ..tirx.op import const, exp, floor, max_, min_, reinterpret
 from ._axes import computed
 from ._math import as_float, narrow, widened
 
+
 def full(shape, dtype, fill_value):
     """A tensor of one value."""
     value = te.operation._scalar(fill_value).astype(dtype) if hasattr(fill_value, "dtype") else const(fill_value, dtype)

@@ -46,10 +46,7 @@ def conv(inp, filt, stride, padding, dilation, groups, data_layout, kernel_layou
         if isinstance(count, int) and count % groups:
             raise AssertionError(f"{name} channels must divide group size")
     before, after = get_pad_tuple_generic(padding, [(k - 1) * dil + 1 for k, dil in zip(windows, dilations)])
-    sizes = [
-        simplify((extent - (k - 1) * dil - 1 + low + high) // step + 1)
-        for extent, k, dil, low, high, step in zip(extents, windows, dilations, before, after, strides)
-    ]
+    sizes = [simplify((extent - (k - 1) * dil - 1 + low + high) // step + 1) for extent, k, dil, low, high, step in zip(extents, windows, dilations, before, after, strides)]
     if any(isinstance(size, int) and size <= 0 for size in sizes):
         raise ValueError(f"Invalid conv parameters: lead to negative output shape {sizes}.")
     padded = pad(inp, _arranged(data_places, [0, 0, *before]), _arranged(data_places, [0, 0, *after]), name="pad_temp")
@@ -133,10 +130,7 @@ def windows_of(heights, widths, stride, padding, dilation):
     steps, dilations = listed(stride, 2), listed(dilation, 2)
     dilated = [(k - 1) * dil + 1 for (_, k), dil in zip((heights, widths), dilations)]
     top, left, down, right = get_pad_tuple(padding, tuple(dilated))
-    counts = [
-        simplify((extent - k + low + high) // step + 1)
-        for (extent, _), k, low, high, step in zip((heights, widths), dilated, (top, left), (down, right), steps)
-    ]
+    counts = [simplify((extent - k + low + high) // step + 1) for (extent, _), k, low, high, step in zip((heights, widths), dilated, (top, left), (down, right), steps)]
     return steps, dilations, [top, left], [down, right], counts
 
 

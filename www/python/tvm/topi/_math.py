@@ -5,7 +5,7 @@ import struct
 from .. import te
 from ..ir.expr import is_prim_expr
 from ..te import Tensor
-from ..tirx import op
+from ..tirx import FloatImm, op
 from ..tirx.op import const
 from ._axes import computed
 from .utils import get_const_tuple
@@ -14,6 +14,11 @@ from .utils import get_const_tuple
 def narrow(value):
     """A number as one of 32 bits."""
     return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def stored(value):
+    """A scalar; a number of 32 bits as it is stored."""
+    return const(narrow(value.value), "float32") if isinstance(value, FloatImm) and value.dtype == "float32" else value
 
 
 def as_float(x):
@@ -100,6 +105,16 @@ def reinterpret(x, dtype):
     return computed(x.shape, lambda *at: x(*at) if x.dtype == dtype else op.reinterpret(dtype, x(*at)), "tensor", "elemwise")
 
 
+def logical_not(data):
+    """Conditions that do not hold."""
+    return computed(data.shape, lambda *at: op.logical_not(data(*at)), "T_logical_not", "elemwise")
+
+
+def bitwise_not(data):
+    """The other bits."""
+    return computed(data.shape, lambda *at: op.bitwise_not(data(*at)), "T_bitwise_not", "elemwise")
+
+
 def elemwise_sum(xs):
     """The sum of tensors of one shape."""
 
@@ -149,7 +164,7 @@ def ceil_log2(x):
 
 MATH = {
     "fast_tanh": fast_tanh, "fast_erf": fast_erf, "log2": log2, "log10": log10, "reinterpret": reinterpret,
-    "elemwise_sum": elemwise_sum, "cast": cast, "fixed_point_multiply": fixed_point_multiply, "ceil_log2": ceil_log2,
+    "elemwise_sum": elemwise_sum, "cast": cast, "logical_not": logical_not, "bitwise_not": bitwise_not, "fixed_point_multiply": fixed_point_multiply, "ceil_log2": ceil_log2,
     "fixed_point_multiply_per_axis": fixed_point_multiply_per_axis,
 }  # fmt: skip
 """By the name in `topi`."""

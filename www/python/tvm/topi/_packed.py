@@ -83,8 +83,7 @@ def conv2d_NCHWc_int8(data, kernel, stride, padding, dilation, layout, out_layou
     whole = _Blocks(data, rows, columns, stride, padding, dilation, "data_pad")
     groups = whole.chunks // group_chunks
     outer, first, second = (
-        te.reduce_axis((0, extent), name=name)
-        for extent, name in ((whole.chunks // groups, "ic_outer"), (whole.block // n_elems, "ic_f_inner"), (n_elems, "ic_s_inner"))
+        te.reduce_axis((0, extent), name=name) for extent, name in ((whole.chunks // groups, "ic_outer"), (whole.block // n_elems, "ic_f_inner"), (n_elems, "ic_s_inner"))
     )
 
     def element(n, occ, oh, ow, oc_block):

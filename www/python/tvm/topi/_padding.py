@@ -117,9 +117,7 @@ def mirror_pad(data, pad_before, pad_after=None, mode="SYMMETRIC", name="MirrorP
         first = if_then_else(index < low, -place - twice, place)
         return if_then_else(index >= extent + low, 2 * (extent - 1) - place + twice, first)
 
-    return te.compute(
-        get_padded_shape(data, pad_before, after), lambda *at: data(*(mirrored(*ends) for ends in zip(at, data.shape, pad_before, after))), name=name
-    )
+    return te.compute(get_padded_shape(data, pad_before, after), lambda *at: data(*(mirrored(*ends) for ends in zip(at, data.shape, pad_before, after))), name=name)
 
 
 def _around(default, place, described):

@@ -1,11 +1,11 @@
 """Pictures, lines and volumes of another size (`python/tvm/topi/image/resize.py`)."""
 
 from .. import te
-from ..tirx.expr import FloatImm, IntImm
+from ..tirx.expr import IntImm
 from ..tirx.op import any as any_of
 from ..tirx.op import ceil, const, div, floor, if_then_else, max_, min_
 from ..tirx.op import round as nearest
-from ._math import narrow
+from ._math import narrow, stored
 from .utils import nchw_pack_layout, nchw_xc_layout, ncw_pack_layout, ncw_xc_layout
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
@@ -67,19 +67,14 @@ def can_convert_multiply_to_intdiv(origin_size, scaled_size):
     return times % 1 == 0 and times <= 1 / (1e-5 * origin_size.value + 1e-5)
 
 
-def _rounded(value):
-    """A scalar; a number of 32 bits as it is stored."""
-    return const(narrow(value.value), "float32") if isinstance(value, FloatImm) and value.dtype == "float32" else value
-
-
 def get_inx(x, image_width, target_width, coordinate_transformation_mode, start_x=0, end_x=-1, use_int_div=False):
     """The place in the given picture that a place in the one of another size comes from."""
     mode = coordinate_transformation_mode
-    scale = _rounded(div(image_width.astype("float32"), target_width.astype("float32")))
+    scale = stored(div(image_width.astype("float32"), target_width.astype("float32")))
     if mode == "half_pixel":
         return (x + 0.5) * scale - 0.5
     if mode == "align_corners":
-        return _rounded((image_width - 1).astype("float32") / (target_width - 1)) * x
+        return stored((image_width - 1).astype("float32") / (target_width - 1)) * x
     if mode == "asymmetric":
         return div(x, div(target_width, image_width)) if use_int_div else scale * x
     if mode == "pytorch_half_pixel":
@@ -88,7 +83,8 @@ def get_inx(x, image_width, target_width, coordinate_transformation_mode, start_
         return (x + 0.5) * scale
     if mode == "tf_crop_and_resize":
         along = x * (end_x - start_x) * (image_width - 1).astype("float32") / (target_width - 1)
-        return if_then_else(target_width > 1, _rounded(start_x * (image_width - 1)) + along, _rounded(0.5 * (start_x + end_x) * (image_width - 1)))
+        middle, start_x = (narrow(end) if isinstance(end, float) else end for end in (0.5 * (start_x + end_x), start_x))
+        return if_then_else(target_width > 1, stored(start_x * (image_width - 1)) + along, stored(middle * (image_width - 1)))
     raise ValueError(f"Unsupported coordinate_transformation_mode: {mode}")
 
 

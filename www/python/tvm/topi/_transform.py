@@ -5,6 +5,7 @@ from ..tirx import Select
 from ..tirx.op import all as all_of
 from ..tirx.op import cast, const, floordiv, floormod, if_then_else
 from ._axes import computed, known, ravelled, unravelled
+from ._broadcast import broadcast, broadcast_to
 from .utils import is_empty_shape, make_idx, within_index
 
 
@@ -88,13 +89,11 @@ def gather_nd(a, indices, batch_dims=0):
 
 def adv_index(data, indices):
     """The parts of a tensor at places whose indices tensors hold, one for each of the first axes."""
-    from . import broadcast_to
-
     if len(indices) > len(data.shape):
         raise ValueError("too many indices for data!")
     shape = list(indices[0].shape)
     for index in indices[1:]:
-        shape = _broadcast(shape, list(index.shape))
+        shape, _ = broadcast(shape, index.shape)
     if len(indices) > 1:
         indices = [broadcast_to(index, shape) for index in indices]
     count = len(shape)
@@ -108,13 +107,6 @@ def adv_index(data, indices):
 def index_tensor(data, indices):
     """The parts of a tensor at places whose indices tensors hold."""
     return adv_index(data, indices)
-
-
-def _broadcast(a, b):
-    """The shape that two shapes are broadcast to."""
-    rank = max(len(a), len(b))
-    a, b = ([1] * (rank - len(shape)) + shape for shape in (a, b))
-    return [y if known(x) == 1 else x if known(y) == 1 or known(y) is None else y for x, y in zip(a, b)]
 
 
 def tensordot(a, b, axes):

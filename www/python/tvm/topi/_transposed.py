@@ -78,9 +78,5 @@ conv2d_transpose_nchw, group_conv2d_transpose_nchw, conv2d_transpose_nchw_prepro
 conv3d_transpose_ncdhw, group_conv3d_transpose_ncdhw, conv3d_transpose_ncdhw_preprocess = _operators("conv3d_transpose_ncdhw")
 declaration_conv2d_transpose_impl, declaration_conv3d_transpose_impl = _operators("conv2d_transpose_nchw")[0], _operators("conv3d_transpose_ncdhw")[0]
 
-TRANSPOSED = {
-    name: operator
-    for name, operator in list(globals().items())
-    if "transpose" in name and not name.startswith("_")
-}
+TRANSPOSED = {name: operator for name, operator in list(globals().items()) if "transpose" in name and not name.startswith("_")}
 """By the name in `topi.nn`."""
