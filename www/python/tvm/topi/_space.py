@@ -5,6 +5,7 @@ from ..tirx import Select
 from ..tirx.op import const, exp, if_then_else, log, max_, truncdiv, truncmod
 from ._axes import computed, known, unravelled
 from ._padding import surrounded
+from ._transform import reshape, transpose
 from .utils import get_const_int
 
 
@@ -50,16 +51,8 @@ def space_to_depth(data, block_size, layout="NCHW"):
     return te.compute(shape, element, name="space_to_depth", tag="injective")
 
 
-def _reshaped(x, shape):
-    from . import reshape
-
-    return reshape(x, shape)
-
-
 def space_to_batch_nd(data, block_shape, pad_before, pad_after, pad_value=0.0):
     """Blocks along axes as pictures of a batch, after a padding."""
-    from . import transpose
-
     count = len(block_shape)
     if len(pad_before) != count or len(pad_after) != count:
         raise ValueError("Paddings must be provided for each spatial dimension")
@@ -77,13 +70,13 @@ def space_to_batch_nd(data, block_shape, pad_before, pad_after, pad_value=0.0):
         axes.append(len(shape) - 1)
     kept = list(data.shape[count + 1 :])
     order = [*axes, 0, *(axis - 1 for axis in axes), *range(len(shape), len(shape) + len(kept))]
-    turned = transpose(_reshaped(padded, [*shape, *kept]), order)
-    return _reshaped(turned, [batch * product, *(shape[axis - 1] for axis in axes), *kept])
+    turned = transpose(reshape(padded, [*shape, *kept]), order)
+    return reshape(turned, [batch * product, *(shape[axis - 1] for axis in axes), *kept])
 
 
 def batch_to_space_nd(data, block_shape, crop_begin_list, crop_end_list):
     """Pictures of a batch as blocks along axes, whose ends are cut."""
-    from . import strided_slice, transpose
+    from . import strided_slice
 
     count = len(block_shape)
     batch, *extents = data.shape
@@ -96,7 +89,7 @@ def batch_to_space_nd(data, block_shape, crop_begin_list, crop_end_list):
         order.append(count + 1 + at)
         if at < count:
             order.append(at)
-    turned = transpose(_reshaped(data, [*blocks, left, *extents]), order)
+    turned = transpose(reshape(data, [*blocks, left, *extents]), order)
     shape = [left, *(extent * block for extent, block in zip(extents, blocks)), *extents[count:]]
     begin, end = [0] * len(shape), [known(extent) for extent in shape]
     for at, (first, last) in enumerate(zip(crop_begin_list, crop_end_list), start=1):
@@ -104,7 +97,7 @@ def batch_to_space_nd(data, block_shape, crop_begin_list, crop_end_list):
         if begin[at] >= end[at]:
             raise ValueError(f"Incorrect crop sizes for ({at})th dim, can not crop more than output size")
     begin, end, strides = ([const(value, "int64") for value in values] for values in (begin, end, [1] * len(shape)))
-    return strided_slice(_reshaped(turned, shape), begin, end, strides)
+    return strided_slice(reshape(turned, shape), begin, end, strides)
 
 
 @te.tag_scope(tag="injective,fifo_buffer")

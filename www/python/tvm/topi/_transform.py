@@ -10,7 +10,7 @@ from .utils import is_empty_shape, make_idx, within_index
 
 
 def reshape(a, newshape):
-    """The elements, in row-major order, in another shape."""
+    """The elements, in row-major order, in another shape. An extent keeps its type, which the operator of Relax does not."""
     newshape = list(newshape) if isinstance(newshape, (list, tuple)) else [newshape]
     if is_empty_shape(newshape) or is_empty_shape(a.shape):
         return computed(newshape, lambda *at: cast(0, a.dtype), "T_reshape", "injective")
@@ -271,7 +271,7 @@ def strided_set(a, v, begin, end, strides=None):
 
 
 TRANSFORM = {
-    "reshape": reshape, "transpose": transpose,
+    "transpose": transpose,
     "expand_like": expand_like, "dyn_tile": dyn_tile, "sliding_window": sliding_window, "gather_nd": gather_nd, "adv_index": adv_index, "index_tensor": index_tensor,
     "tensordot": tensordot, "shape": shape, "tensor_size": tensor_size, "sequence_mask": sequence_mask, "one_hot": one_hot,
     "unravel_index": unravel_index, "sparse_to_dense": sparse_to_dense, "matrix_set_diag": matrix_set_diag, "strided_set": strided_set,
