@@ -43,5 +43,7 @@ def unravelled(place, shape):
 
 def absolute(value):
     """The distance from 0; of whole numbers, the opposite is a difference."""
+    if value.dtype.type_code == 1:
+        return value
     zero = const(0, value.dtype)
-    return _abs(value) if value.dtype.type_code not in (0, 1) or known(value) is not None else Select(value >= zero, value, zero - value)
+    return _abs(value) if value.dtype.type_code != 0 or known(value) is not None else Select(value >= zero, value, zero - value)

@@ -52,10 +52,10 @@ def broadcast(first, second):
     return common, uses
 
 
-def _places(tensor, at, used):
-    """The indices of the element of a tensor that is broadcast, by those of the result."""
+def element_of(tensor, at, used):
+    """The element of a tensor that is broadcast, by the indices of the result and the axes that it is read along."""
     first = len(at) - len(tensor.shape)
-    return [index if first + place in used else const(0, index.dtype) for place, index in enumerate(at[first:])]
+    return tensor(*(index if first + place in used else const(0, index.dtype) for place, index in enumerate(at[first:])))
 
 
 def broadcast_to(data, shape):
@@ -67,7 +67,7 @@ def broadcast_to(data, shape):
     if any(known(wanted) is not None and not _same(wanted, got) for wanted, got in zip(shape, common)):
         raise ValueError(f"a tensor of the shape {list(data.shape)} is not broadcast to {shape}")
     extents = [wanted if known(wanted) is None else got for wanted, got in zip(shape, common)]
-    return computed(extents, lambda *at: data(*_places(data, at, used)), "T_broadcast_to", "broadcast")
+    return computed(extents, lambda *at: element_of(data, at, used), "T_broadcast_to", "broadcast")
 
 
 def _operand(value):
@@ -85,7 +85,7 @@ def _operator(name, rule):
             shape = tensors[0].shape
             return computed(shape, lambda *at: rule(*(value(*at) if value is tensors[0] else value for value in (lhs, rhs))), f"T_{name}", "elemwise")
         common, used = broadcast(lhs.shape, rhs.shape)
-        return computed(common, lambda *at: rule(lhs(*_places(lhs, at, used[0])), rhs(*_places(rhs, at, used[1]))), f"T_{name}", "broadcast")
+        return computed(common, lambda *at: rule(element_of(lhs, at, used[0]), element_of(rhs, at, used[1])), f"T_{name}", "broadcast")
 
     operator.__doc__ = "The operator on two tensors, which are broadcast, or on a tensor and a scalar."
     return operator

@@ -156,32 +156,9 @@ def fast_exp(x):
     return computed(x.shape, element, "T_fast_exp", "elemwise")
 
 
-def nn_fast_softmax(x, axis=-1):
-    """The softmax whose exponential is a polynomial."""
-    shape = list(x.shape)
-    axis = axis + len(shape) if axis < 0 else axis
-    if not 0 <= axis < len(shape):
-        raise ValueError("axis parameter should be less than input dim")
-    rest = shape[:axis] + shape[axis + 1 :]
-
-    def along(at, value):
-        return (*at[:axis], value, *at[axis:])
-
-    def across(at):
-        return (*at[:axis], *at[axis + 1 :])
-
-    k = te.reduce_axis((0, shape[axis]), name="k")
-    greatest = te.compute(rest, lambda *at: te.max(x[along(at, k)], axis=k), name="T_softmax_maxelem")
-    below = te.compute(shape, lambda *at: x[at] - greatest[across(at)], name="T_softmax_delta")
-    power = fast_exp(below)
-    k2 = te.reduce_axis((0, shape[axis]), name="k")
-    total = te.compute(rest, lambda *at: te.sum(power[along(at, k2)], axis=k2), name="T_softmax_expsum")
-    return te.compute(shape, lambda *at: power[at] / total[across(at)], name="T_softmax_norm", attrs={"axis": axis})
-
-
 COMPUTED = {
     "clip": clip, "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul,
     "nn.matmul": nn_matmul, "nn.dense": nn_dense, "nn.batch_matmul": nn_batch_matmul,
-    "fast_exp": fast_exp, "nn.fast_softmax": nn_fast_softmax, "squeeze": squeeze,
+    "fast_exp": fast_exp, "squeeze": squeeze,
 }  # fmt: skip
 """By the name in `topi`."""

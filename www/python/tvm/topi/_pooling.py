@@ -1,14 +1,13 @@
 """Poolings whose windows are of several sizes, gradients of poolings, responses beside each other (`include/tvm/topi/nn/pooling.h`)."""
 
 from .. import te
-from ..ir.expr import Var
 from ..sym import Analyzer
 from ..tirx import And, Select
-from ..tirx.expr import CommReducer, IntImm, Or, Reduce
 from ..tirx.op import cast, const, div, floordiv, floormod, if_then_else, max_, min_, min_value, power
 from ._axes import computed, known, ravelled
 from ._math import narrow
 from ._padding import surrounded
+from ._reductions import extreme
 
 
 def _axis_places(layout, letters):
@@ -80,16 +79,6 @@ def global_pool(data, pool_type, layout="NCHW"):
     return adaptive_pool(data, [1, 1], pool_type, layout)
 
 
-def _argmax(values, axes):
-    """The place of the greatest element, and that element: of equal ones the one with the least place."""
-    dtypes = [value.dtype for value in values]
-    lhs, rhs = ([Var(f"argmax_{side}_{at}", dtype) for at, dtype in enumerate(dtypes)] for side in ("lhs", "rhs"))
-    first = Or(lhs[1] > rhs[1], And(lhs[1].equal(rhs[1]), lhs[0] < rhs[0]))
-    chosen = [Select(first, lhs[0], rhs[0]), Select(lhs[1] > rhs[1], lhs[1], rhs[1])]
-    combiner = CommReducer(lhs, rhs, chosen, [const(-1, dtypes[0]), min_value(dtypes[1])])
-    return [Reduce(combiner, values, axes, IntImm("bool", 1), at) for at in range(2)]
-
-
 def pool_grad(grads, data, kernel, stride, padding, pool_type, ceil_mode=False, count_include_pad=True, layout="NCHW"):
     """The gradient of a pooling along two axes for its input."""
     greatest, axes, analyzer = _kind(pool_type), _axis_places(layout, "HW"), Analyzer()
@@ -140,7 +129,7 @@ def _greatest_gradient(grads, data, axes, kernel, stride, low, high, sizes, over
 
     def greatest(*at):
         places = at_axes(at, [at[axis] * step + part.var for axis, step, part in zip(axes, stride, within)])
-        return _argmax([ravelled(places, shape), padded(*places)], within)
+        return extreme([ravelled(places, shape), padded(*places)], within)
 
     places, _ = computed(at_axes(data.shape, sizes), greatest, "maxpool_grad_argmax", "comm_reduce_idx")
 

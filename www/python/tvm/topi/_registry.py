@@ -15,13 +15,16 @@ from ._reductions import REDUCTIONS
 from ._resize import RESIZE
 from ._sampled import SAMPLED
 from ._signal import SIGNAL
+from ._slices import SLICES
+from ._softmax import SOFTMAX
 from ._space import SPACE
 from ._transform import TRANSFORM
 from ._transposed import TRANSPOSED
+from ._unary import UNARY
 from ._winograd import WINOGRAD
 
-COMPUTED = {**_FIRST, **BROADCAST, **MATH, **TRANSFORM, **REDUCTIONS, **SAMPLED, **RESIZE, **SIGNAL, "layout_transform": layout_transform}
-for _part in (PADDING, CONVOLUTIONS, TRANSPOSED, PACKED, SPACE, POOLING, WINOGRAD, BITS, QUANTIZED):
+COMPUTED = {**_FIRST, **BROADCAST, **UNARY, **MATH, **TRANSFORM, **REDUCTIONS, **SAMPLED, **RESIZE, **SIGNAL, **SLICES, "layout_transform": layout_transform}
+for _part in (PADDING, CONVOLUTIONS, TRANSPOSED, PACKED, SPACE, POOLING, WINOGRAD, BITS, QUANTIZED, SOFTMAX):
     COMPUTED |= {f"nn.{_name}": _func for _name, _func in _part.items()}
 
 for _name, _func in COMPUTED.items():

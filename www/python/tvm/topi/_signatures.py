@@ -2,26 +2,6 @@
 its named ones (`python/tvm/topi` has the signatures)."""
 
 
-def strided_slice(a, begin, end, strides=None, axes=None, slice_mode="end", assume_inbound=True):
-    """All axes are cut unless some are named."""
-    if slice_mode != "end" or not assume_inbound:
-        raise NotImplementedError(f'topi.strided_slice: slice_mode "{slice_mode}" with assume_inbound={assume_inbound} is not here')
-    axes = list(range(len(begin))) if axes is None else axes
-    return "strided_slice", (a, axes, begin, end), {} if strides is None else {"strides": strides}
-
-
-def take(a, indices, axis=None, batch_dims=0, mode="fast"):
-    """Batches of indices are not here."""
-    if batch_dims:
-        raise NotImplementedError("topi.take: batch_dims is not here")
-    return "take", (a, indices), {"axis": axis, "mode": mode}
-
-
-def gather(data, axis, indices):
-    """The elements of an axis that indices name."""
-    return "gather_elements", (data, indices), {"axis": axis}
-
-
 def einsum(subscripts, *operands):
     """The sum of products that subscripts describe."""
     return "einsum", (list(operands), subscripts), {}
@@ -105,7 +85,7 @@ def trilu(data, k, upper):
 
 
 ADAPTED = {
-    "strided_slice": strided_slice, "take": take, "gather": gather, "einsum": einsum, "trilu": trilu,
+    "einsum": einsum, "trilu": trilu,
     "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
     "nn.batch_norm": batch_norm, "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
     "vision.multibox_transform_loc": multibox_transform_loc, "argsort": argsort, "topk": topk,
