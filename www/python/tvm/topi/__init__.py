@@ -74,11 +74,17 @@ class _Part(types.ModuleType):
 
 
 _PLACES = ("nn", "image", "vision")
-_FILES = ("math broadcast reduction transform tensor nn nn.pooling nn.conv2d nn.dense nn.elemwise nn.softmax nn.pad image vision").split()
+_FILES = (
+    "math broadcast reduction transform tensor einsum scan scatter searchsorted signal sort image image.resize image.dilation2d image.grid_sample vision "
+    "nn nn.batch_matmul nn.bitserial_conv2d nn.bitserial_dense nn.bitserial_util nn.bnn nn.conv1d nn.conv1d_transpose nn.conv2d nn.conv2d_transpose "
+    "nn.conv3d nn.conv3d_transpose nn.correlation nn.deformable_conv2d nn.dense nn.depth_to_space nn.depthwise_conv2d nn.dilate nn.elemwise "
+    "nn.fifo_buffer nn.flatten nn.local_response_norm nn.mapping nn.pad nn.pooling nn.qnn nn.softmax nn.space_to_depth nn.upsampling nn.utils "
+    "nn.winograd_util"
+).split()
 for _name in _FILES:
     _part = sys.modules[f"{__name__}.{_name}"] = _Part(f"{__name__}.{_name}")
     _part.__path__ = []
-    if "." not in _name:
+    if "." not in _name and _name not in ("einsum", "searchsorted", "sort"):
         globals()[_name] = _part
 
 

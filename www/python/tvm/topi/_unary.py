@@ -34,6 +34,7 @@ def _plain(function, described):
 
 def _of_fractions(name):
     """A function whose operand becomes a number with a fraction by an operation of its own."""
+
     @te.tag_scope(tag="elemwise")
     def operator(x):
         if x.dtype.type_code == 0:
