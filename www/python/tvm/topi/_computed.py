@@ -10,18 +10,13 @@ from ._math import as_float, narrow, widened
 def full(shape, dtype, fill_value):
     """A tensor of one value."""
     value = te.operation._scalar(fill_value).astype(dtype) if hasattr(fill_value, "dtype") else const(fill_value, dtype)
-    return computed(list(shape), lambda *at: value, "T_full")
+    return computed(list(shape), lambda *at: value, "T_full", "elemwise")
 
 
 def full_like(x, fill_value):
     """A tensor of one value that has the shape and the type of another."""
     value = fill_value.astype(x.dtype) if hasattr(fill_value, "dtype") else const(fill_value, x.dtype)
-    return computed(list(x.shape), lambda *at: value, "T_full_like")
-
-
-def identity(x):
-    """The same elements."""
-    return te.compute(x.shape, lambda *at: x(*at))
+    return computed(list(x.shape), lambda *at: value, "T_full_like", "elemwise")
 
 
 def expand_dims(a, axis, num_newaxis=1):
@@ -31,7 +26,7 @@ def expand_dims(a, axis, num_newaxis=1):
         raise ValueError(f"topi.expand_dims: axis {axis} is not within {-rank - 1} and {rank}")
     first = axis if axis >= 0 else rank + axis + 1
     shape = [*a.shape[:first], *[1] * num_newaxis, *a.shape[first:]]
-    return computed(shape, lambda *at: a(*at[:first], *at[first + num_newaxis :]), "T_expand_dims")
+    return computed(shape, lambda *at: a(*at[:first], *at[first + num_newaxis :]), "T_expand_dims", "broadcast")
 
 
 def clip(x, a_min, a_max):
@@ -40,19 +35,7 @@ def clip(x, a_min, a_max):
     def bound(value):
         return Cast(x.dtype, value) if hasattr(value, "dtype") else const(value, x.dtype)
 
-    return te.compute(x.shape, lambda *at: max_(min_(x(*at), bound(a_max)), bound(a_min)))
-
-
-def squeeze(a, axis=None):
-    """The tensor without axes of one element: those named, or all whose extent is known to be 1."""
-    rank = len(a.shape)
-    if axis is None:
-        cut = {at for at, extent in enumerate(a.shape) if _is_one(extent)}
-    else:
-        cut = {int(at) % rank for at in (axis if isinstance(axis, (list, tuple)) else [axis])}
-    kept = [at for at in range(rank) if at not in cut]
-    places = {place: at for at, place in enumerate(kept)}
-    return computed([a.shape[at] for at in kept], lambda *at: a(*(at[places[i]] if i in places else 0 for i in range(rank))), "T_squeeze")
+    return te.compute(x.shape, lambda *at: max_(min_(x(*at), bound(a_max)), bound(a_min)), tag="elemwise")
 
 
 def matmul(a, b, transp_a=False, transp_b=False):
@@ -61,7 +44,7 @@ def matmul(a, b, transp_a=False, transp_b=False):
     left = (lambda i: a[k, i]) if transp_a else (lambda i: a[i, k])
     right = (lambda j: b[j, k]) if transp_b else (lambda j: b[k, j])
     shape = [a.shape[1 if transp_a else 0], b.shape[0 if transp_b else 1]]
-    return te.compute(shape, lambda ax0, ax1: te.sum(left(ax0) * right(ax1), axis=k), name="T_matmul")
+    return te.compute(shape, lambda ax0, ax1: te.sum(left(ax0) * right(ax1), axis=k), name="T_matmul", tag="matmul")
 
 
 def _is_one(extent):
@@ -97,7 +80,8 @@ def nn_matmul(tensor_a, tensor_b, bias=None, out_dtype=None, transpose_a=False, 
         return te.sum(left * of(tensor_b, batch_b, outer_at, (j, k) if transpose_b else (k, j)), axis=k)
 
     name = f"T_matmul_{'T' if transpose_a else 'N'}{'T' if transpose_b else 'N'}"
-    made = te.compute([*outer, rows, columns], element, name=name, attrs={"layout_free_placeholders": [tensor_b]})
+    tag = "dense" if transpose_b and not transpose_a else "matmul"
+    made = te.compute([*outer, rows, columns], element, name=name, tag=tag, attrs={"layout_free_placeholders": [tensor_b]})
     if bias is None:
         return made
     from . import add
@@ -130,7 +114,7 @@ def nn_batch_matmul(tensor_a, tensor_b, oshape=None, out_dtype=None, transpose_a
 
     shape = [batch_b if _is_one(batch_a) else batch_a, rows, columns] if oshape is None else oshape
     name = f"T_batch_matmul_{'T' if transpose_a else 'N'}{'T' if transpose_b else 'N'}"
-    return te.compute(shape, element, name=name, attrs={"layout_free_placeholders": [tensor_b]})
+    return te.compute(shape, element, name=name, tag="batch_matmul", attrs={"layout_free_placeholders": [tensor_b]})
 
 
 def fast_exp(x):
@@ -157,8 +141,8 @@ def fast_exp(x):
 
 
 COMPUTED = {
-    "clip": clip, "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul,
+    "clip": clip, "expand_dims": expand_dims, "full": full, "full_like": full_like, "matmul": matmul,
     "nn.matmul": nn_matmul, "nn.dense": nn_dense, "nn.batch_matmul": nn_batch_matmul,
-    "fast_exp": fast_exp, "squeeze": squeeze,
+    "fast_exp": fast_exp,
 }  # fmt: skip
 """By the name in `topi`."""

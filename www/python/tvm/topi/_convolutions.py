@@ -125,8 +125,8 @@ def conv3d_ndhwc(Input, Filter, stride, padding, dilation, groups, out_dtype="fl
 
 
 def windows_of(heights, widths, stride, padding, dilation):
-    """What windows along two axes need: steps, distances, widths of a padding before and after, and how many windows there are.
-    An axis is given by the extents of the tensor and of the window."""
+    """The steps, the distances, the widths of a padding before and after, and the counts of windows along two axes. An axis is
+    given by the extents of the tensor and of the window."""
     steps, dilations = listed(stride, 2), listed(dilation, 2)
     dilated = [(k - 1) * dil + 1 for (_, k), dil in zip((heights, widths), dilations)]
     top, left, down, right = get_pad_tuple(padding, tuple(dilated))

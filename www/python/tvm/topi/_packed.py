@@ -8,7 +8,7 @@ from .utils import get_const_tuple
 
 
 class _Blocks:
-    """What a convolution in the layout NCHWc is made of."""
+    """The parts of a convolution in the layout NCHWc."""
 
     def __init__(self, data, rows, columns, stride, padding, dilation, name):
         self.steps, self.dilations = listed(stride, 2), listed(dilation, 2)

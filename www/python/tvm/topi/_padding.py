@@ -1,4 +1,4 @@
-"""Tensors with elements added around or between theirs, and what widths of a padding mean (`python/tvm/topi/nn/pad.py`)."""
+"""Tensors with elements added around or between theirs, and the widths of paddings (`python/tvm/topi/nn/pad.py`)."""
 
 from .. import te
 from ..ir.expr import is_prim_expr
@@ -10,7 +10,7 @@ from .utils import equal_const_int
 
 
 def _widths(padding, extents):
-    """What is added before and after each of some axes: numbers for both ends, or for each, or a rule for a window of some extents."""
+    """The widths before and after each of some axes: from numbers for both ends, or for each, or a rule for a window of some extents."""
     count = len(extents)
     if isinstance(padding, (tuple, list)):
         if len(padding) == 2 * count:
@@ -31,7 +31,7 @@ def _widths(padding, extents):
 
 
 def get_pad_tuple_generic(padding, kernel):
-    """What is added before each axis, and after."""
+    """The widths before each axis, and those after."""
     return _widths(padding, kernel)
 
 
@@ -40,7 +40,7 @@ def _flat(count):
         before, after = _widths(padding, list(kernel)[:count] if isinstance(kernel, (tuple, list)) else [None] * count)
         return (*before, *after)
 
-    widths.__doc__ = "What is added before the axes, and after, one after the other."
+    widths.__doc__ = "The widths before the axes and then those after them."
     return widths
 
 

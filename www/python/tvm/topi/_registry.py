@@ -7,6 +7,7 @@ from ._computed import COMPUTED as _FIRST
 from ._convolutions import CONVOLUTIONS
 from ._layouts import layout_transform
 from ._math import MATH
+from ._normalized import batch_norm
 from ._packed import PACKED
 from ._padding import PADDING
 from ._pooling import POOLING
@@ -23,7 +24,20 @@ from ._transposed import TRANSPOSED
 from ._unary import UNARY
 from ._winograd import WINOGRAD
 
-COMPUTED = {**_FIRST, **BROADCAST, **UNARY, **MATH, **TRANSFORM, **REDUCTIONS, **SAMPLED, **RESIZE, **SIGNAL, **SLICES, "layout_transform": layout_transform}
+COMPUTED = {
+    **_FIRST,
+    **BROADCAST,
+    **UNARY,
+    **MATH,
+    **TRANSFORM,
+    **REDUCTIONS,
+    **SAMPLED,
+    **RESIZE,
+    **SIGNAL,
+    **SLICES,
+    "layout_transform": layout_transform,
+    "nn.batch_norm": batch_norm,
+}
 for _part in (PADDING, CONVOLUTIONS, TRANSPOSED, PACKED, SPACE, POOLING, WINOGRAD, BITS, QUANTIZED, SOFTMAX):
     COMPUTED |= {f"nn.{_name}": _func for _name, _func in _part.items()}
 

@@ -135,7 +135,7 @@ def _inner(weights, whole, extents):
 
 
 class _Resized:
-    """How an element of a picture of another size is made."""
+    """Makes the elements of a picture of another size."""
 
     def __init__(self, data, roi, extents, sizes, layout, method, mode, rounding, alpha, exclude, outside, out_dtype, boxes=None, box_indices=None):
         self.data, self.extents, self.sizes, self.layout, self.method, self.mode = data, extents, sizes, layout, method, mode

@@ -31,14 +31,6 @@ def _pool(ndim, data, kernel, stride, dilation, padding, pool_type, ceil_mode, l
     return f"nn.{pool_type}_pool{ndim}d", (data,), named
 
 
-def batch_norm(data, gamma, beta, moving_mean, moving_var, axis=None, epsilon=None, center=None, scale=None, training=None, momentum=None):
-    """What is not given is as in Relax."""
-    named = {"axis": 1 if axis is None else axis, "epsilon": epsilon, "center": center, "scale": scale}
-    named.update(training=training, momentum=momentum)
-    given = {name: value for name, value in named.items() if value is not None}
-    return "nn.batch_norm", (data, gamma, beta, moving_mean, moving_var), given
-
-
 def grid_sample(data, grid, method="bilinear", layout="NCHW", padding_mode="zeros", align_corners=True):
     """Corners are aligned unless said otherwise; in Relax they are not."""
     named = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
@@ -87,18 +79,15 @@ def trilu(data, k, upper):
 ADAPTED = {
     "einsum": einsum, "trilu": trilu,
     "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
-    "nn.batch_norm": batch_norm, "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
+    "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
     "vision.multibox_transform_loc": multibox_transform_loc, "argsort": argsort, "topk": topk,
 }  # fmt: skip
 """By the name in `topi`."""
 
-KEYWORDS = {"lhs": "x1", "rhs": "x2", "newshape": "shape", "a_min": "min", "a_max": "max", "a_tuple": "tensors", "reps": "repeats"}
+KEYWORDS = {"newshape": "shape", "a_tuple": "tensors"}
 """Names of arguments that Relax calls otherwise, wherever they stand."""
 
-RENAMED = {
-    "transpose": "permute_dims", "cast": "astype", "concatenate": "concat",
-    "collapse_sum": "collapse_sum_to",
-}  # fmt: skip
+RENAMED = {"collapse_sum": "collapse_sum_to"}
 """Those that differ in name alone."""
 
 ABSENT = ("nn.conv3d",)

@@ -4,6 +4,7 @@ import math
 
 from .. import te
 from ..error import InternalError
+from ..ir.expr import Var
 from ..sym import Analyzer
 from ..te import Tensor
 from ..tirx import Select
@@ -25,6 +26,8 @@ def _clamped(index, extent, step):
     """An index that counts from the end if it is negative, within an axis."""
     if all(isinstance(value, IntImm) for value in (index, extent, step)):
         return const(_static(known(index), known(extent), known(step)), "int64")
+    if isinstance(index, Var) and isinstance(extent, Var) and index.name == extent.name:
+        return index
     low, high = if_then_else(step < 0, -1, 0), if_then_else(step < 0, extent - 1, extent)
     if not (isinstance(index, IntImm) and known(index) >= 0):
         index = if_then_else(index < 0, index + extent, index)
@@ -81,7 +84,11 @@ def _sliced(a, begin, end, strides, axes, inbound, name):
         places = list(at)
         for place, (first, step) in enumerate(zip(begin, strides)):
             axis = axes[place] if axes else place
-            places[axis] = at[axis] * step + (first if axes else min_(first, a.shape[axis] - 1))
+            if not inbound:
+                first = _clamped(first, a.shape[axis], step)
+            elif not axes:
+                first = min_(first, a.shape[axis] - 1)
+            places[axis] = at[axis] * step + first
         return a(*places)
 
     return computed(shape, element, name, "injective")
@@ -110,8 +117,7 @@ def strided_slice(a, begin, end, strides=None, axes=None, slice_mode="end", assu
     begin, end = (part + [None] * (rank - len(part)) for part in (begin, end))
     if slice_mode == "size":
         end = [const(-1, "int64") if last is None else last for last in end]
-    whole = _known_slice(a, begin, end, strides, range(rank), slice_mode, "T_strided_slice")
-    return whole
+    return _known_slice(a, begin, end, strides, range(rank), slice_mode, "T_strided_slice")
 
 
 def dynamic_strided_slice(a, begin, end, strides, output_shape):
@@ -201,6 +207,46 @@ def concatenate(a_tuple, axis=0):
     return computed([*first.shape[:axis], Analyzer().simplify(total), *first.shape[axis + 1 :]], element, "T_concat", "injective")
 
 
+def split(ary, indices_or_sections, axis=0):
+    """Parts along an axis: as many of one size as asked, or those between places."""
+    rank, sections = len(ary.shape), isinstance(indices_or_sections, int)
+    axis = axis + rank if axis < 0 else axis
+    if not 0 <= axis < rank or sections and indices_or_sections < 1:
+        raise InternalError(f"axis {axis} out of bounds, or no parts: {indices_or_sections}")
+    extent, name = ary.shape[axis], "T_split_sections" if sections else "T_split"
+    if sections:
+        size = floordiv(extent + indices_or_sections - 1, indices_or_sections)
+        places = [size * at for at in range(1, indices_or_sections)]
+    else:
+        places = _scalars(indices_or_sections)
+    starts = [const(0), *places]
+    if any(known(a) is not None and known(b) is not None and known(a) >= known(b) for a, b in zip(starts, places)):
+        raise InternalError("split_indices must be sorted")
+
+    def part(start, end):
+        shape = [*ary.shape[:axis], end - start, *ary.shape[axis + 1 :]]
+        return computed(shape, lambda *at: ary(*at[:axis], at[axis] + start, *at[axis + 1 :]), name, "injective")
+
+    return [part(start, end) for start, end in zip(starts, [*places, extent])]
+
+
+def squeeze(a, axis=None):
+    """The tensor without axes of one element: those named, or all whose extent is known to be 1."""
+    rank = len(a.shape)
+    if axis is None:
+        cut = {at for at, extent in enumerate(a.shape) if known(extent) == 1}
+    else:
+        named = [int(at) % rank for at in (axis if isinstance(axis, (list, tuple)) else [axis])]
+        cut = {at for at in named if known(a.shape[at]) in (1, None)}
+    kept = [at for at in range(rank) if at not in cut]
+
+    def element(*at):
+        places = dict(zip(kept, at))
+        return a(*(places.get(axis, 0) for axis in range(rank)))
+
+    return computed([a.shape[at] for at in kept], element, "T_squeeze", "injective")
+
+
 def repeat(a, repeats, axis):
     """Each element several times along an axis."""
     rank = len(a.shape)
@@ -255,6 +301,6 @@ def eye(n, m=None, k=0, dtype="float32"):
 
 SLICES = {
     "strided_slice": strided_slice, "dynamic_strided_slice": dynamic_strided_slice, "take": take, "gather": gather, "where": where,
-    "concatenate": concatenate, "repeat": repeat, "tile": tile, "arange": arange, "hamming_window": hamming_window, "eye": eye,
+    "concatenate": concatenate, "split": split, "squeeze": squeeze, "repeat": repeat, "tile": tile, "arange": arange, "hamming_window": hamming_window, "eye": eye,
 }  # fmt: skip
 """By the name in `topi`."""

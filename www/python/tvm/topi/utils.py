@@ -1,4 +1,4 @@
-"""What operators' implementations ask for: constants in shapes, indices of elements, layouts by their names."""
+"""Helpers of operators: constants in shapes, indices of elements, layouts by their names."""
 
 from numbers import Integral
 
