@@ -3,7 +3,7 @@
 from .. import te
 from ..tirx import Select
 from ..tirx.op import const, exp, if_then_else, log, max_, truncdiv, truncmod
-from ._axes import computed, known, unravelled
+from ._axes import known, unravelled
 from ._padding import surrounded
 from ._transform import reshape, transpose
 from .utils import get_const_int
