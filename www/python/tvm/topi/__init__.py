@@ -1,5 +1,6 @@
 """Operators as tensor expressions. Over tensors of tensor expressions they give such; `emit_te` takes them by name."""
 
+import importlib
 import sys
 import types
 
@@ -38,10 +39,12 @@ _OF_FLOATS = ("acos", "acosh", "asin", "asinh", "atanh")
 def _find(name):
     from .._catalogue import relax_operators
 
-    from ._computed import COMPUTED
+    from ._registry import COMPUTED, REEXPORTED
 
     if name in COMPUTED:
         return COMPUTED[name]
+    if name in REEXPORTED:
+        return getattr(importlib.import_module(REEXPORTED[name]), name.rsplit(".", 1)[-1])
     if name in ABSENT:
         return _missing(f"topi.{name}")
     target = RENAMED.get(name, name)
@@ -71,19 +74,23 @@ class _Part(types.ModuleType):
 
 
 _PLACES = ("nn", "image", "vision")
-_FILES = ("math broadcast reduction transform tensor nn nn.pooling nn.conv2d nn.dense nn.elemwise nn.softmax nn.pad image vision").split()
+_FILES = (
+    "math broadcast reduction transform tensor einsum scan scatter searchsorted signal sort image image.resize image.dilation2d image.grid_sample vision "
+    "nn nn.batch_matmul nn.bitserial_conv2d nn.bitserial_dense nn.bitserial_util nn.bnn nn.conv1d nn.conv1d_transpose nn.conv2d nn.conv2d_transpose "
+    "nn.conv3d nn.conv3d_transpose nn.correlation nn.deformable_conv2d nn.dense nn.depth_to_space nn.depthwise_conv2d nn.dilate nn.elemwise "
+    "nn.fifo_buffer nn.flatten nn.local_response_norm nn.mapping nn.pad nn.pooling nn.qnn nn.softmax nn.space_to_depth nn.upsampling nn.utils "
+    "nn.winograd_util"
+).split()
 for _name in _FILES:
     _part = sys.modules[f"{__name__}.{_name}"] = _Part(f"{__name__}.{_name}")
     _part.__path__ = []
-    if "." not in _name:
+    if "." not in _name and _name not in ("einsum", "searchsorted", "sort"):
         globals()[_name] = _part
 
 
 def __getattr__(name):
-    if name == "utils":
-        import importlib
-
-        return importlib.import_module("tvm.topi.utils")
+    if name in ("tag", "utils"):
+        return importlib.import_module(f"tvm.topi.{name}")
     found = None if name.startswith("_") else _find(name)
     if found is None:
         raise AttributeError(f"module 'tvm.topi' has no attribute '{name}'")

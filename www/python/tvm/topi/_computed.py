@@ -1,38 +1,22 @@
 """Operators of `topi` that no operator of Relax is lowered to, as tensor expressions (`include/tvm/topi`, `python/tvm/topi/nn`)."""
 
-import struct
-
 from .. import te
-from ..ir.expr import Range
 from ..tirx.expr import Cast
 from ..tirx.op import const, exp, floor, max_, min_, reinterpret
-
-_AXES = [f"ax{at}" for at in range(32)]
-
-
-def _elementwise(shape, value, name):
-    made = te.compute(shape, lambda *at: value(*at), name=name, varargs_names=_AXES[: len(shape)])
-    for axis in made.op.axis:
-        # As the axes of C++ have it; those of `te.compute` begin at a zero of 32 bits.
-        axis.dom = Range.from_min_extent(const(0, axis.dom.extent.dtype), axis.dom.extent)
-    return made
+from ._axes import computed
+from ._math import as_float, narrow, widened
 
 
 def full(shape, dtype, fill_value):
     """A tensor of one value."""
     value = te.operation._scalar(fill_value).astype(dtype) if hasattr(fill_value, "dtype") else const(fill_value, dtype)
-    return _elementwise(list(shape), lambda *at: value, "T_full")
+    return computed(list(shape), lambda *at: value, "T_full", "elemwise")
 
 
 def full_like(x, fill_value):
     """A tensor of one value that has the shape and the type of another."""
     value = fill_value.astype(x.dtype) if hasattr(fill_value, "dtype") else const(fill_value, x.dtype)
-    return _elementwise(list(x.shape), lambda *at: value, "T_full_like")
-
-
-def identity(x):
-    """The same elements."""
-    return te.compute(x.shape, lambda *at: x(*at))
+    return computed(list(x.shape), lambda *at: value, "T_full_like", "elemwise")
 
 
 def expand_dims(a, axis, num_newaxis=1):
@@ -42,7 +26,7 @@ def expand_dims(a, axis, num_newaxis=1):
         raise ValueError(f"topi.expand_dims: axis {axis} is not within {-rank - 1} and {rank}")
     first = axis if axis >= 0 else rank + axis + 1
     shape = [*a.shape[:first], *[1] * num_newaxis, *a.shape[first:]]
-    return _elementwise(shape, lambda *at: a(*at[:first], *at[first + num_newaxis :]), "T_expand_dims")
+    return computed(shape, lambda *at: a(*at[:first], *at[first + num_newaxis :]), "T_expand_dims", "broadcast")
 
 
 def clip(x, a_min, a_max):
@@ -51,19 +35,7 @@ def clip(x, a_min, a_max):
     def bound(value):
         return Cast(x.dtype, value) if hasattr(value, "dtype") else const(value, x.dtype)
 
-    return te.compute(x.shape, lambda *at: max_(min_(x(*at), bound(a_max)), bound(a_min)))
-
-
-def squeeze(a, axis=None):
-    """The tensor without axes of one element: those named, or all whose extent is known to be 1."""
-    rank = len(a.shape)
-    if axis is None:
-        cut = {at for at, extent in enumerate(a.shape) if _is_one(extent)}
-    else:
-        cut = {int(at) % rank for at in (axis if isinstance(axis, (list, tuple)) else [axis])}
-    kept = [at for at in range(rank) if at not in cut]
-    places = {place: at for at, place in enumerate(kept)}
-    return _elementwise([a.shape[at] for at in kept], lambda *at: a(*(at[places[i]] if i in places else 0 for i in range(rank))), "T_squeeze")
+    return te.compute(x.shape, lambda *at: max_(min_(x(*at), bound(a_max)), bound(a_min)), tag="elemwise")
 
 
 def matmul(a, b, transp_a=False, transp_b=False):
@@ -72,7 +44,7 @@ def matmul(a, b, transp_a=False, transp_b=False):
     left = (lambda i: a[k, i]) if transp_a else (lambda i: a[i, k])
     right = (lambda j: b[j, k]) if transp_b else (lambda j: b[k, j])
     shape = [a.shape[1 if transp_a else 0], b.shape[0 if transp_b else 1]]
-    return te.compute(shape, lambda ax0, ax1: te.sum(left(ax0) * right(ax1), axis=k), name="T_matmul")
+    return te.compute(shape, lambda ax0, ax1: te.sum(left(ax0) * right(ax1), axis=k), name="T_matmul", tag="matmul")
 
 
 def _is_one(extent):
@@ -108,7 +80,8 @@ def nn_matmul(tensor_a, tensor_b, bias=None, out_dtype=None, transpose_a=False, 
         return te.sum(left * of(tensor_b, batch_b, outer_at, (j, k) if transpose_b else (k, j)), axis=k)
 
     name = f"T_matmul_{'T' if transpose_a else 'N'}{'T' if transpose_b else 'N'}"
-    made = te.compute([*outer, rows, columns], element, name=name, attrs={"layout_free_placeholders": [tensor_b]})
+    tag = "dense" if transpose_b and not transpose_a else "matmul"
+    made = te.compute([*outer, rows, columns], element, name=name, tag=tag, attrs={"layout_free_placeholders": [tensor_b]})
     if bias is None:
         return made
     from . import add
@@ -141,16 +114,17 @@ def nn_batch_matmul(tensor_a, tensor_b, oshape=None, out_dtype=None, transpose_a
 
     shape = [batch_b if _is_one(batch_a) else batch_a, rows, columns] if oshape is None else oshape
     name = f"T_batch_matmul_{'T' if transpose_a else 'N'}{'T' if transpose_b else 'N'}"
-    return te.compute(shape, element, name=name, attrs={"layout_free_placeholders": [tensor_b]})
+    return te.compute(shape, element, name=name, tag="batch_matmul", attrs={"layout_free_placeholders": [tensor_b]})
 
 
 def fast_exp(x):
     """The exponential, for elements of 32 bits as a power of two times a polynomial of what remains."""
+    x = as_float(x)
     if x.dtype != "float32":
-        return _elementwise(list(x.shape), lambda *at: exp(x(*at)), "T_fast_exp")
+        return computed(x.shape, lambda *at: widened(exp, x(*at)), "T_fast_exp", "elemwise")
 
     def number(value):
-        return const(struct.unpack("f", struct.pack("f", value))[0], "float32")
+        return const(narrow(value), "float32")
 
     def element(*at):
         inside = max_(min_(x(*at), number(88.37626647949)), number(-88.37625885))
@@ -163,39 +137,12 @@ def fast_exp(x):
         power = reinterpret("float32", Cast("int32", times + number(127.0)) << 23)
         return max_(power * value, x(*at))
 
-    return _elementwise(list(x.shape), element, "T_fast_exp")
-
-
-def nn_fast_softmax(x, axis=-1):
-    """The softmax whose exponential is a polynomial."""
-    shape = list(x.shape)
-    axis = axis + len(shape) if axis < 0 else axis
-    if not 0 <= axis < len(shape):
-        raise ValueError("axis parameter should be less than input dim")
-    rest = shape[:axis] + shape[axis + 1 :]
-
-    def along(at, value):
-        return (*at[:axis], value, *at[axis:])
-
-    def across(at):
-        return (*at[:axis], *at[axis + 1 :])
-
-    k = te.reduce_axis((0, shape[axis]), name="k")
-    greatest = te.compute(rest, lambda *at: te.max(x[along(at, k)], axis=k), name="T_softmax_maxelem")
-    below = te.compute(shape, lambda *at: x[at] - greatest[across(at)], name="T_softmax_delta")
-    power = fast_exp(below)
-    k2 = te.reduce_axis((0, shape[axis]), name="k")
-    total = te.compute(rest, lambda *at: te.sum(power[along(at, k2)], axis=k2), name="T_softmax_expsum")
-    return te.compute(shape, lambda *at: power[at] / total[across(at)], name="T_softmax_norm", attrs={"axis": axis})
+    return computed(x.shape, element, "T_fast_exp", "elemwise")
 
 
 COMPUTED = {
-    "clip": clip, "expand_dims": expand_dims, "full": full, "full_like": full_like, "identity": identity, "matmul": matmul,
+    "clip": clip, "expand_dims": expand_dims, "full": full, "full_like": full_like, "matmul": matmul,
     "nn.matmul": nn_matmul, "nn.dense": nn_dense, "nn.batch_matmul": nn_batch_matmul,
-    "fast_exp": fast_exp, "nn.fast_softmax": nn_fast_softmax, "squeeze": squeeze,
+    "fast_exp": fast_exp,
 }  # fmt: skip
 """By the name in `topi`."""
-
-for _name, _func in COMPUTED.items():
-    # A program is named after its function.
-    _func.__name__ = _name.rsplit(".", 1)[-1]

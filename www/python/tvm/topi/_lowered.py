@@ -1,14 +1,11 @@
 """Operators over tensors of tensor expressions. The engine lowers the operator of Relax to a tensor program, as LegalizeOps
 does, and the blocks of the program are read back as the operations that they were made from."""
 
-from .._values import DataType
 from ..ir.base import structural_equal
 from ..ir.expr import Expr, Range, Var, is_prim_expr
-from .. import te
 from ..te.tensor import ComputeOp, Tensor
 from ..tirx import stmt as _stmt
 from ..tirx.expr import BufferLoad, Cast, CommReducer, IntImm, IterVar, Reduce, Select
-from ..tirx.op import div, max_, min_
 from ..tirx.analysis import undefined_vars
 from ..tirx.functor import map_buffers, parts, post_order_visit, rebuild, substitute, with_index_dtype
 
@@ -53,15 +50,12 @@ def _variables(value):
 def compute(name, args, kwargs):
     """The tensors that an operator of Relax gives over tensors."""
     from ..ir.type import TupleType
-    from ..relax.expr import Var as RelaxVar, const
+    from ..relax.expr import Var as RelaxVar
     from ..relax.type import TensorType
     from ..tirx.op import cast
 
-    if any(_is_element(value) for value in args):
-        return _beside_scalar(name, args)
     inner, outer, narrow = {}, {}, []
     tensors = [*tensors_of(args), *tensors_of(kwargs)]
-    shared = _common([*(tensor.dtype for tensor in tensors), *_scalars(args)]) if name in _BINARY else None
 
     def extent(value):
         """The extent over variables of 64 bits, which Relax has."""
@@ -75,17 +69,12 @@ def compute(name, args, kwargs):
     def operand(value):
         if isinstance(value, Tensor):
             narrow.extend(item.dtype == "int32" for item in value.shape)
-            return RelaxVar(value.op.name, TensorType([extent(item) for item in value.shape], shared or value.dtype))
+            return RelaxVar(value.op.name, TensorType([extent(item) for item in value.shape], value.dtype))
         if isinstance(value, (list, tuple)):
             return [operand(item) for item in value]
         return extent(value) if isinstance(value, Expr) and is_prim_expr(value) and undefined_vars(value) else value
 
-    def scalar(value):
-        return const(value, shared or tensors[0].dtype) if _scalars([value]) else value
-
     args = [operand(value) for value in args]
-    if name in _BINARY:
-        args = [scalar(value) for value in args]
     kwargs = {key: operand(value) for key, value in kwargs.items()}
     program, types = program_of(name, args, kwargs)
     if narrow and all(narrow):
@@ -98,54 +87,6 @@ def compute(name, args, kwargs):
             post_order_visit(item, lambda node: known.update({node: outer[node.name]}) if isinstance(node, Var) and node.name in outer else None)
     made = _Reader(name, tensors, program, known).outputs()
     return made if isinstance(types, TupleType) else made[0]
-
-
-_BINARY = set(
-    "add subtract multiply divide floor_divide floor_mod mod power maximum minimum equal not_equal less less_equal greater "
-    "greater_equal bitwise_and bitwise_or bitwise_xor left_shift right_shift logical_and logical_or logical_xor".split()
-)
-
-
-_OF_SCALARS = {
-    "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b, "divide": lambda a, b: div(a, b),
-    "maximum": lambda a, b: max_(a, b), "minimum": lambda a, b: min_(a, b),
-}  # fmt: skip
-
-
-def _is_element(value):
-    """True for a scalar expression: a constant, a variable, an element of a tensor."""
-    return hasattr(value, "asobject") or not isinstance(value, Tensor) and isinstance(value, Expr) and is_prim_expr(value)
-
-
-def _beside_scalar(name, args):
-    """An operator of a tensor and a scalar expression, which stands in the expression as it is."""
-    operator = _OF_SCALARS.get(name)
-    if operator is None or len(args) != 2 or len(tensors_of(args)) != 1:
-        raise NotImplementedError(f"topi.{name} of a scalar expression is not here; those that are: {', '.join(_OF_SCALARS)}")
-    left, right = (value.asobject() if hasattr(value, "asobject") else value for value in args)
-    tensor = left if isinstance(left, Tensor) else right
-    names = [f"ax{at}" for at in range(len(tensor.shape))]
-
-    def element(*at):
-        return operator(*(value(*at) if value is tensor else value for value in (left, right)))
-
-    return te.compute(tensor.shape, element, name=f"T_{name}", varargs_names=names)
-
-
-def _scalars(values):
-    """Types of the numbers of Python among values."""
-    return [DataType("float32" if isinstance(value, float) else "int32") for value in values if type(value) in (int, float)]
-
-
-def _common(dtypes):
-    """The type that both operands are cast to, if theirs differ: that of the one with fractions, or the wider one."""
-    if len(dtypes) != 2 or dtypes[0] == dtypes[1]:
-        return None
-    a, b = dtypes
-    floats = ["float" in str(dtype) for dtype in dtypes]
-    if floats[0] != floats[1]:
-        return a if floats[0] else b
-    return None if a.bits == b.bits else a if a.bits > b.bits else b
 
 
 class _Reader:

@@ -2,59 +2,9 @@
 its named ones (`python/tvm/topi` has the signatures)."""
 
 
-def strided_slice(a, begin, end, strides=None, axes=None, slice_mode="end", assume_inbound=True):
-    """All axes are cut unless some are named."""
-    if slice_mode != "end" or not assume_inbound:
-        raise NotImplementedError(f'topi.strided_slice: slice_mode "{slice_mode}" with assume_inbound={assume_inbound} is not here')
-    axes = list(range(len(begin))) if axes is None else axes
-    return "strided_slice", (a, axes, begin, end), {} if strides is None else {"strides": strides}
-
-
-def take(a, indices, axis=None, batch_dims=0, mode="fast"):
-    """Batches of indices are not here."""
-    if batch_dims:
-        raise NotImplementedError("topi.take: batch_dims is not here")
-    return "take", (a, indices), {"axis": axis, "mode": mode}
-
-
-def gather(data, axis, indices):
-    """The elements of an axis that indices name."""
-    return "gather_elements", (data, indices), {"axis": axis}
-
-
 def einsum(subscripts, *operands):
     """The sum of products that subscripts describe."""
     return "einsum", (list(operands), subscripts), {}
-
-
-def pad(data, pad_before, pad_after=None, pad_value=0.0, name="PadInput", attrs=None):
-    """The extents to add stand side by side in Relax."""
-    if name != "PadInput" or attrs is not None:
-        raise NotImplementedError("topi.nn.pad: name and attrs are not here")
-    after = pad_before if pad_after is None else pad_after
-    widths = [int(width) for ends in zip(pad_before, after) for width in ends]
-    return "nn.pad", (data, widths), {"pad_value": float(pad_value)}
-
-
-def conv1d(data, kernel, strides=1, padding="VALID", dilation=1, groups=1, data_layout="NCW", kernel_layout="", out_dtype=None):
-    """A convolution along one axis."""
-    return _conv("nn.conv1d", data, kernel, strides, padding, dilation, data_layout, kernel_layout, out_dtype, groups)
-
-
-def conv2d(data, kernel, strides, padding, dilation, data_layout="NCHW", kernel_layout="", out_dtype=None):
-    """A convolution along two axes."""
-    return _conv("nn.conv2d", data, kernel, strides, padding, dilation, data_layout, kernel_layout, out_dtype)
-
-
-def _conv(name, data, kernel, strides, padding, dilation, layout, kernel_layout, out_dtype, groups=1):
-    if isinstance(padding, str):
-        if padding != "VALID":
-            raise NotImplementedError(f'topi.{name}: padding "{padding}" is not here')
-        padding = 0
-    named = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups, "data_layout": layout}
-    if kernel_layout:
-        named["kernel_layout"] = kernel_layout
-    return name, (data, kernel), {**named, **({"out_dtype": out_dtype} if out_dtype else {})}
 
 
 def pool1d(data, kernel, stride, dilation, padding, pool_type, ceil_mode=False, layout="NCW", count_include_pad=True):
@@ -79,47 +29,6 @@ def _pool(ndim, data, kernel, stride, dilation, padding, pool_type, ceil_mode, l
     if pool_type == "avg":
         named["count_include_pad"] = count_include_pad
     return f"nn.{pool_type}_pool{ndim}d", (data,), named
-
-
-def adaptive_pool(data, output_size, pool_type, layout="NCHW"):
-    """Windows of which there are as many as asked. Only averages are here."""
-    if pool_type != "avg":
-        raise NotImplementedError(f'topi.nn.adaptive_pool: pool_type "{pool_type}" is not here')
-    ndim = len(output_size)
-    return f"nn.adaptive_avg_pool{ndim}d", (data, list(output_size)), {"layout": layout}
-
-
-def global_pool(data, pool_type, layout="NCHW"):
-    """One window."""
-    return adaptive_pool(data, [1, 1], pool_type, layout)
-
-
-def batch_norm(data, gamma, beta, moving_mean, moving_var, axis=None, epsilon=None, center=None, scale=None, training=None, momentum=None):
-    """What is not given is as in Relax."""
-    named = {"axis": 1 if axis is None else axis, "epsilon": epsilon, "center": center, "scale": scale}
-    named.update(training=training, momentum=momentum)
-    given = {name: value for name, value in named.items() if value is not None}
-    return "nn.batch_norm", (data, gamma, beta, moving_mean, moving_var), given
-
-
-def resize2d(data, roi, size, layout="NCHW", *args, **kwargs):
-    """A picture of another size."""
-    return "image.resize2d", (data, list(size)), _resized(roi, layout, *args, **kwargs)
-
-
-def resize3d(data, roi, size, layout="NCDHW", *args, **kwargs):
-    """A volume of another size."""
-    return "image.resize3d", (data, list(size)), _resized(roi, layout, *args, **kwargs)
-
-
-def _resized(roi, layout, method="linear", coordinate_transformation_mode="half_pixel", rounding_method="", bicubic_alpha=-0.75,
-             bicubic_exclude=0, extrapolation_value=0.0, out_dtype=None, output_shape=None):  # fmt: skip
-    if output_shape is not None:
-        raise NotImplementedError("topi.image: output_shape of a resize is not here")
-    named = {"roi": [float(end) for end in roi], "layout": layout, "method": method, "cubic_alpha": bicubic_alpha}
-    named.update(coordinate_transformation_mode=coordinate_transformation_mode, rounding_method=rounding_method)
-    named.update(cubic_exclude=bicubic_exclude, extrapolation_value=extrapolation_value)
-    return {**named, **({"out_dtype": out_dtype} if out_dtype else {})}
 
 
 def grid_sample(data, grid, method="bilinear", layout="NCHW", padding_mode="zeros", align_corners=True):
@@ -162,40 +71,24 @@ def topk(data, k=1, axis=-1, ret_type="both", is_ascend=False, dtype="int64"):
     return "topk", (data,), {"k": k, "axis": axis, "ret_type": ret_type, "largest": not is_ascend, "dtype": dtype}
 
 
-def upsampling(data, scale_h, scale_w, layout="NCHW", method="nearest_neighbor", align_corners=False, output_shape=None):
-    """A picture that is larger by two factors."""
-    if output_shape is not None or layout not in ("NCHW", "NHWC"):
-        raise NotImplementedError(f'topi.nn.upsampling: only the layouts "NCHW" and "NHWC" and no output_shape are here, not "{layout}"')
-    at = 2 if layout == "NCHW" else 1
-    size = [int(round(int(data.shape[at + place]) * scale)) for place, scale in enumerate((scale_h, scale_w))]
-    method = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"}.get(method, method)
-    mode = "align_corners" if align_corners else "asymmetric"
-    return resize2d(data, [0.0] * 4, size, layout, method, mode)
-
-
 def trilu(data, k, upper):
     """The upper or the lower triangle of matrices."""
     return "triu" if upper else "tril", (data, int(k)), {}
 
 
 ADAPTED = {
-    "strided_slice": strided_slice, "take": take, "gather": gather, "einsum": einsum, "trilu": trilu,
-    "nn.pad": pad, "nn.conv1d": conv1d, "nn.conv2d": conv2d, "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
-    "nn.adaptive_pool": adaptive_pool, "nn.global_pool": global_pool,
-    "nn.batch_norm": batch_norm, "nn.upsampling": upsampling, "image.resize2d": resize2d,
-    "image.resize3d": resize3d, "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
+    "einsum": einsum, "trilu": trilu,
+    "nn.pool1d": pool1d, "nn.pool2d": pool2d, "nn.pool3d": pool3d,
+    "image.grid_sample": grid_sample, "vision.roi_align": roi_align, "flip": flip, "sort": sort,
     "vision.multibox_transform_loc": multibox_transform_loc, "argsort": argsort, "topk": topk,
 }  # fmt: skip
 """By the name in `topi`."""
 
-KEYWORDS = {"lhs": "x1", "rhs": "x2", "newshape": "shape", "a_min": "min", "a_max": "max", "a_tuple": "tensors", "reps": "repeats"}
+KEYWORDS = {"newshape": "shape", "a_tuple": "tensors"}
 """Names of arguments that Relax calls otherwise, wherever they stand."""
 
-RENAMED = {
-    "transpose": "permute_dims", "cast": "astype", "concatenate": "concat", "nn.leaky_relu": "nn.leakyrelu",
-    "collapse_sum": "collapse_sum_to",
-}  # fmt: skip
+RENAMED = {"collapse_sum": "collapse_sum_to"}
 """Those that differ in name alone."""
 
-ABSENT = ("gather_nd", "layout_transform", "one_hot", "nn.conv3d")
+ABSENT = ("nn.conv3d",)
 """Operators of Relax of the same name that are something else, or take their arguments in another order."""
