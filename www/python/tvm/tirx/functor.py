@@ -288,7 +288,8 @@ def with_index_dtype(func, dtype, values=False):
                 outside, self.inside, self.known = self.known, True, self.within
                 value = self(value)
                 self.inside, self.known = False, outside
-            return cast(value, dtype) if is_index(value) else value
+            # An element that names an element keeps its type.
+            return cast(value, dtype) if is_index(value) and not isinstance(value, BufferLoad) else value
 
         def visit(self, node):
             if self.inside and isinstance(node, IntImm) and is_index(node):
@@ -305,8 +306,10 @@ def with_index_dtype(func, dtype, values=False):
             if isinstance(node, SBlockRealize):
                 places = [self.index(value) for value in node.iter_values]
                 return SBlockRealize(places, self(node.predicate), self(node.block))
-            if values and isinstance(node, Cast) and node.dtype == "int64":
+            if isinstance(node, Cast) and (values and node.dtype == "int64" or self.inside and is_index(node)):
                 return cast(self(node.value), dtype)
+            if isinstance(node, Cast) and is_index(node):
+                return cast(self(node.value), node.dtype)
             if self.inside and isinstance(node, PrimCall) and is_index(node):
                 return copy(super().visit(node), _ty=PrimType(dtype))
             if isinstance(node, Bind):
