@@ -1,6 +1,158 @@
-"""Modules under the names that they had in other versions."""
+"""Modules under names that they had in other versions, and modules whose names stand in others here."""
 
+import importlib
 import sys
+import types
+
+_PARTS = {
+    "ir.prim": "expr",
+    "relax.analysis": "analysis",
+    "relax.op": "binary create datatype index linear_algebra manipulate mask qdq sampling search set sorting statistical ternary unary",
+    "relax.op.builtin": "builtin",
+    "relax.op.ccl": "ccl",
+    "relax.op.distributed": "distributed",
+    "relax.op.grad": "grad",
+    "relax.op.image": "image",
+    "relax.op.memory": "memory view",
+    "relax.op.nn": "nn",
+    "relax.op.vision": "multibox_transform_loc nms roi_align roi_pool",
+    "relax.op.vm": "vm",
+    "relax.transform": "fast_math fold_batch_norm_to_conv2d_for_inference fuse_transpose_matmul lazy_transform_params "
+    "lower_gpu_ipc_alloc_storage optimize_layout_transform remove_redundant_reshape",
+    "runtime": "executable module object_generic params",
+    "s_tir": "data_layout sblock_dependence_info stmt",
+    "script.ir_builder.ir": "frame ir",
+    "target": "detect_target tag tag_registry target",
+    "target.tag_registry": "arm_cpu aws_cpu registry riscv_cpu",
+    "tirx.analysis": "analysis",
+    "tirx.transform": "function_pass",
+}
+"""Modules of TVM, below the one here that has their names."""
+
+_ELSEWHERE = {
+    "ir.prim.op": "tirx.op",
+    "ir.utils": "ir",
+    "relax.analysis.estimate_memory_usage": "relax.analysis.memory",
+    "relax.exec_builder": "relax",
+    "relax.script.builder": "script.ir_builder.relax",
+    "relax.script.builder.distributed": "script.ir_builder.relax",
+    "relax.script.builder.distributed.ir": "script.ir_builder.relax",
+    "relax.script.builder.frame": "script.ir_builder.relax",
+    "relax.script.builder.ir": "script.ir_builder.relax",
+    "relax.script.parser.dist": "script.relax",
+    "relax.script.parser.entry": "script.relax",
+    "relax.transform.transform": "relax.transform",
+    "s_tir.schedule.analysis": "s_tir.schedule",
+    "script.ir_builder.relax.frame": "script.ir_builder.relax",
+    "script.ir_builder.relax.ir": "script.ir_builder.relax",
+    "script.ir_builder.tirx.frame": "script.ir_builder.tirx",
+    "script.ir_builder.tirx.ir": "script.ir_builder.tirx",
+    "script.parser.core": "script.parser",
+    "script.parser.core.doc": "ast",
+    "script.parser.core.doc_core": "ast",
+    "script.parser.core.entry": "script.parser",
+    "script.parser.core.utils": "script.parser",
+    "script.parser.ir.entry": "script.ir",
+    "script.parser.relax.entry": "script.relax",
+    "script.parser.tirx.entry": "script.tirx",
+    "tirx.build": "tirx",
+    "tirx.script.builder": "script.ir_builder.tirx",
+    "tirx.script.builder.frame": "script.ir_builder.tirx",
+    "tirx.script.builder.ir": "script.ir_builder.tirx",
+    "tirx.script.parser.entry": "script.tirx",
+    "tirx.type": "tirx",
+}
+"""Modules of TVM, and the one here that has their names."""
+
+_COMPILED = "programs are evaluated, and no code is made of them"
+_DEVICE = "it is part of the dialect for kernels of one device, and programs here are for none"
+_LIBRARY = "the engine is part of the page and no library in a file"
+_READ = "the engine reads programs"
+_RULES = "the engine has the rules by which operators are lowered"
+_TUNING = "tuning measures programs on machines"
+
+_REASONS = {
+    "base": _LIBRARY,
+    "libinfo": _LIBRARY,
+    "relax.base_py_module": "a module of functions of Python needs PyTorch",
+    "relax.exec_builder": _COMPILED,
+    "relax.script.parser.parser": _READ,
+    "relax.testing.lib_comparator": _COMPILED,
+    "relax.transform.attach_external_modules": _COMPILED,
+    "relax.transform.ipc_allreduce_rewrite": "there is one process and one device",
+    "relax.transform.legalize_ops.adreno": _RULES,
+    "relax.transform.legalize_ops.adreno.convolution": _RULES,
+    **{
+        f"relax.transform.legalize_ops.{name}": _RULES
+        for name in "binary ccl create datatype distributed grad image index inspect_op linear_algebra manipulate nn qdq search statistical unary vision".split()
+    },
+    "runtime.disco": "there is one process and one device",
+    "runtime.disco.process_pool": "there is one process and one device",
+    "runtime.disco.session": "there is one process and one device",
+    "s_tir.backend": _DEVICE,
+    "s_tir.backend.adreno": _DEVICE,
+    "s_tir.backend.adreno.pipeline": _DEVICE,
+    "s_tir.backend.adreno.transform": _DEVICE,
+    "s_tir.backend.adreno.transform.transform": _DEVICE,
+    "s_tir.schedule.analysis": _TUNING,
+    "s_tir.schedule.transform": _TUNING,
+    "script.parser.core.diagnostics": _READ,
+    "script.parser.core.dispatch": _READ,
+    "script.parser.core.doc": _READ,
+    "script.parser.core.entry": _READ,
+    "script.parser.core.error": _READ,
+    "script.parser.core.evaluator": _READ,
+    "script.parser.core.parser": _READ,
+    "script.parser.core.utils": _READ,
+    "script.parser.ir.parser": _READ,
+    "target.intrin": _COMPILED,
+    "tirx.backend": _DEVICE,
+    "tirx.build": _COMPILED,
+    "tirx.exec_context": _DEVICE,
+    "tirx.exec_scope": _DEVICE,
+    "tirx.lang": _DEVICE,
+    **{f"tirx.lang.{name}": _DEVICE for name in "alloc_pool pipeline smem_desc tile_scheduler warp_role".split()},
+    "tirx.layout": _DEVICE,
+    "tirx.script.parser.parser": _READ,
+    "tirx.tile_primitive": _DEVICE,
+    "tirx.transform.common": _DEVICE,
+    "tirx.type": _DEVICE,
+}
+"""Modules of TVM of which all names, or those that the other module has not, are not here, and the reason."""
+
+
+class _Elsewhere(types.ModuleType):
+    """A module whose names stand in another one, which is read when a name is asked for."""
+
+    def __init__(self, name, place, reason):
+        super().__init__(name)
+        self.__dict__.update(_place=place, _reason=reason)
+
+    def __getattr__(self, name):
+        if name == "__all__":
+            return [] if self._place is None else [item for item in vars(importlib.import_module(self._place)) if not item.startswith("_")]
+        if not name.startswith("__") and self._place is not None:
+            place = importlib.import_module(self._place)
+            # Modules that make words of any name know only their own ones.
+            if name in vars(place) or self._reason is None:
+                return getattr(place, name)
+        if name.startswith("__") or self._reason is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        from .s_tir._absent import Absent
+
+        return Absent(f"{self.__name__}.{name}", self._reason)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self.__all__})
+
+
+def _put(name, module):
+    """A module under a name; what its parent has under that name already stays."""
+    sys.modules[name] = module
+    parent, _, tail = name.rpartition(".")
+    parent = sys.modules.get(parent) or importlib.import_module(parent)
+    if tail not in vars(parent):
+        setattr(parent, tail, module)
 
 
 def install():
@@ -28,10 +180,23 @@ def install():
         "relax.op.base": tvm.relax.op,
         "ir.structural_equal": tvm.ir.base,
         "parser": tvm.script.parser,
+        "relax.script": tvm.script.relax,
+        "relax.script.parser": tvm.script.relax,
+        "script.parser.ir": tvm.script.ir,
+        "script.parser.relax": tvm.script.relax,
+        "script.parser.tirx": tvm.script.tirx,
+        "tirx.script": tvm.script.tirx,
+        "tirx.script.parser": tvm.script.tirx,
         "_ffi": tvm.runtime.registry,
         "_ffi.base": tvm.error,
     }
     tvm._ffi = tvm.runtime.registry
     tvm._ffi.base = tvm.error
     for name, module in names.items():
-        sys.modules[f"tvm.{name}"] = module
+        _put(f"tvm.{name}", module)
+    places = {f"{place}.{part}": place for place, parts in _PARTS.items() for part in parts.split()} | _ELSEWHERE
+    for name in sorted({*places, *_REASONS}):
+        place = places.get(name)
+        full = f"tvm.{name}"
+        if full not in sys.modules:
+            _put(full, _Elsewhere(full, place if place in (None, "ast") else f"tvm.{place}", _REASONS.get(name)))

@@ -5,6 +5,7 @@ from ...relax import op as _op
 from ...relax.expr import BindingBlock, DataflowBlock, DataflowVar, Function, MatchCast, SeqExpr, VarBinding
 from ...relax.utils import convert_to_expr
 from .. import relax as _types
+from ...s_tir._absent import Absent
 from .base import Frame, innermost
 from .ir import IRModuleFrame, decl_function
 
@@ -191,5 +192,5 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     if name in ("If", "Then", "Else", "SeqExpr"):
-        raise NotImplementedError(f"R.{name} of the builder is not here; R.function in a text has conditionals")
+        return Absent(f"R.{name} of the builder", "R.function in a text has conditionals")
     return getattr(_types, name)
