@@ -19,7 +19,7 @@ _PARTS = {
     "relax.op.vm": "vm",
     "relax.transform": "fast_math fold_batch_norm_to_conv2d_for_inference fuse_transpose_matmul lazy_transform_params "
     "lower_gpu_ipc_alloc_storage optimize_layout_transform remove_redundant_reshape",
-    "runtime": "executable module object_generic params",
+    "runtime": "executable module object_generic",
     "s_tir": "data_layout sblock_dependence_info stmt",
     "script.ir_builder.ir": "frame ir",
     "target": "detect_target tag tag_registry target",

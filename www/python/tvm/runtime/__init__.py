@@ -18,6 +18,7 @@ from .device import (  # noqa: F401
     vpi,
     vulkan,
 )
+from .params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file  # noqa: F401
 from .registry import get_global_func, register_global_func, register_object  # noqa: F401
 from .tensor import Tensor, empty, from_dlpack, tensor  # noqa: F401
 from .vm import Module, VirtualMachine, load_module  # noqa: F401
@@ -72,24 +73,6 @@ def enabled(target):
 def num_threads():
     """How many threads there are."""
     return 1
-
-
-def save_param_dict(params):
-    """Parameters as bytes."""
-    import pickle
-
-    return pickle.dumps({name: (value.numpy().tolist(), str(value.dtype), value.shape) for name, value in params.items()})
-
-
-def load_param_dict(data):
-    """What `save_param_dict` wrote."""
-    import pickle
-
-    made = {}
-    for name, (value, dtype, shape) in pickle.loads(data).items():
-        made[name] = tensor(value, dtype)
-        _ = shape
-    return made
 
 
 _ = (container, vm)
