@@ -20,7 +20,7 @@ _PARTS = {
     "relax.transform": "fast_math fold_batch_norm_to_conv2d_for_inference fuse_transpose_matmul lazy_transform_params "
     "lower_gpu_ipc_alloc_storage optimize_layout_transform remove_redundant_reshape",
     "runtime": "executable module object_generic",
-    "s_tir": "data_layout sblock_dependence_info stmt",
+    "s_tir": "sblock_dependence_info stmt",
     "script.ir_builder.ir": "frame ir",
     "target": "detect_target tag tag_registry target",
     "target.tag_registry": "arm_cpu aws_cpu registry riscv_cpu",
@@ -33,6 +33,8 @@ _ELSEWHERE = {
     "ir.prim.op": "tirx.op",
     "ir.utils": "ir",
     "relax.analysis.estimate_memory_usage": "relax.analysis.memory",
+    "relax.backend.cpu_generic": "relax.pipeline",
+    "relax.backend.gpu_generic": "relax.pipeline",
     "relax.exec_builder": "relax",
     "relax.script.builder": "script.ir_builder.relax",
     "relax.script.builder.distributed": "script.ir_builder.relax",

@@ -20,6 +20,7 @@ from .buffer import (
 from .stmt import *  # noqa: F403
 from .stmt import Block, BlockRealize, LetStmt
 from .function import IndexMap, PrimFunc
+from .compilation_pipeline import get_default_tir_pipeline, get_tir_pipeline, register_tir_pipeline
 from . import _expr_rows, analysis, buffer, expr, function, functor, op, stmt, stmt_functor, transform
 from .functor import substitute  # noqa: F401
 from .stmt_functor import renew_defs  # noqa: F401
