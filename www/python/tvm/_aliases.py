@@ -4,6 +4,8 @@ import importlib
 import sys
 import types
 
+from ._absent import DEVICE, Absent
+
 _PARTS = {
     "ir.prim": "expr",
     "relax.analysis": "analysis",
@@ -67,7 +69,6 @@ _ELSEWHERE = {
 """Modules of TVM, and the one here that has their names."""
 
 _COMPILED = "programs are evaluated, and no code is made of them"
-_DEVICE = "it is part of the dialect for kernels of one device, and programs here are for none"
 _LIBRARY = "the engine is part of the page and no library in a file"
 _READ = "the engine reads programs"
 _RULES = "the engine has the rules by which operators are lowered"
@@ -91,11 +92,11 @@ _REASONS = {
     "runtime.disco": "there is one process and one device",
     "runtime.disco.process_pool": "there is one process and one device",
     "runtime.disco.session": "there is one process and one device",
-    "s_tir.backend": _DEVICE,
-    "s_tir.backend.adreno": _DEVICE,
-    "s_tir.backend.adreno.pipeline": _DEVICE,
-    "s_tir.backend.adreno.transform": _DEVICE,
-    "s_tir.backend.adreno.transform.transform": _DEVICE,
+    "s_tir.backend": DEVICE,
+    "s_tir.backend.adreno": DEVICE,
+    "s_tir.backend.adreno.pipeline": DEVICE,
+    "s_tir.backend.adreno.transform": DEVICE,
+    "s_tir.backend.adreno.transform.transform": DEVICE,
     "s_tir.schedule.analysis": _TUNING,
     "s_tir.schedule.transform": _TUNING,
     "script.parser.core.diagnostics": _READ,
@@ -108,17 +109,17 @@ _REASONS = {
     "script.parser.core.utils": _READ,
     "script.parser.ir.parser": _READ,
     "target.intrin": _COMPILED,
-    "tirx.backend": _DEVICE,
+    "tirx.backend": DEVICE,
     "tirx.build": _COMPILED,
-    "tirx.exec_context": _DEVICE,
-    "tirx.exec_scope": _DEVICE,
-    "tirx.lang": _DEVICE,
-    **{f"tirx.lang.{name}": _DEVICE for name in "alloc_pool pipeline smem_desc tile_scheduler warp_role".split()},
-    "tirx.layout": _DEVICE,
+    "tirx.exec_context": DEVICE,
+    "tirx.exec_scope": DEVICE,
+    "tirx.lang": DEVICE,
+    **{f"tirx.lang.{name}": DEVICE for name in "alloc_pool pipeline smem_desc tile_scheduler warp_role".split()},
+    "tirx.layout": DEVICE,
     "tirx.script.parser.parser": _READ,
-    "tirx.tile_primitive": _DEVICE,
-    "tirx.transform.common": _DEVICE,
-    "tirx.type": _DEVICE,
+    "tirx.tile_primitive": DEVICE,
+    "tirx.transform.common": DEVICE,
+    "tirx.type": DEVICE,
 }
 """Modules of TVM of which all names, or those that the other module has not, are not here, and the reason."""
 
@@ -140,8 +141,6 @@ class _Elsewhere(types.ModuleType):
                 return getattr(place, name)
         if name.startswith("__") or self._reason is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        from .s_tir._absent import Absent
-
         return Absent(f"{self.__name__}.{name}", self._reason)
 
     def __dir__(self):

@@ -56,7 +56,7 @@ from . import dpl, expr_functor, struct_info, testing
 from .pipeline import get_default_pipeline, get_pipeline, register_pipeline
 from .vm_build import build
 from .binding_rewrite import DataflowBlockRewrite
-from ..s_tir._absent import Absent
+from .._absent import Absent
 
 ObjectType = ObjectStructInfo = AnyType
 # Relax of 2022, as TVM's design documents have it.

@@ -8,6 +8,7 @@ from .op import *  # noqa: F403
 from .op import const, max, min  # noqa: A004
 from .op import abs, all, any, pow, round  # noqa: A004
 from .op import sum  # noqa: A004
+from ..ir.op import register_intrin_lowering
 from .buffer import (
     Buffer,
     BufferAccessKind,
@@ -35,7 +36,18 @@ def build(mod, target=None, pipeline=None):
     return compile(mod, target)
 
 
+_DEVICE = {
+    *"CallFFIKernelAttr ComposeLayout DispatchContext ExecScope LambdaExpr Layout ScopeIdDef ScopeIdDefStmt TensorMapEncodeTiledAttr".split(),
+    *"TensorMapType TileLayout TilePrimitiveCall call_ffi_kernel tensormap_encode_tiled".split(),
+}
+"""Names of the dialect for kernels of one device."""
+
+
 def __getattr__(name):
+    if name in _DEVICE:
+        from .._absent import DEVICE, Absent
+
+        return Absent(f"tvm.tirx.{name}", DEVICE)
     # Up to 0.19 schedules stood here.
     if name in ("Schedule", "ScheduleError", "TensorIntrin", "schedule"):
         from .. import s_tir

@@ -365,6 +365,8 @@ class BufferLoad(PrimNode):
         _check_predicate(predicate, lanes, "load indices", "load a vector")
         self.predicate = predicate
 
+    source = property(lambda self: self.buffer)
+
     def __getitem__(self, index):
         index = index if isinstance(index, tuple) else (index,)
         return self.buffer[(*self.indices, *index)]
@@ -503,6 +505,13 @@ class Reduce(PrimNode):
         self._ty = self.source[value_index].ty
 
 
+class CallEffectKind:
+    """Effects that the call of an operator may have, from none to all."""
+
+    ExprAnnotation, Pure, ReadState, UpdateState = range(4)
+    Opaque = UpdateState
+
+
 class IterVar(Node):
     """A variable of a block or of an axis."""
 
@@ -567,5 +576,7 @@ def intrinsic_op(name):
         found = _intrinsic_ops[full] = _named(full)
     return found
 
+
+from ._bits import BitwiseAnd, BitwiseNot, BitwiseOr, BitwiseXor, LShift, RShift  # noqa: E402
 
 _ = (EXPR, Op, expr_makers, is_prim_expr)

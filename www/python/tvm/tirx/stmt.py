@@ -5,6 +5,7 @@ from .._node import ATTRS, BUFFER, NONE, PRIM, STMT, SYMBOL, get, lazy, makers, 
 from .._values import Array, Map, ProgramAttrs
 from ..ir.base import Node
 from ..ir.expr import Range, StringImm, Var, _SizeVar
+from ..ir.type import Type
 from .expr import IntImm, IterVar, _check_predicate, _scalar
 
 
@@ -253,8 +254,19 @@ class Continue(Stmt):
         self._begin(w, StmtKind.CONTINUE)
 
 
+class BufferRegionType(Type):
+    """The type of parts of buffers."""
+
+    def script(self, **options):
+        """The text of it, as TVM prints it."""
+        return "tirx.BufferRegionType(span=None)"
+
+
 class BufferRegion(Node):
     """Part of a buffer."""
+
+    source = property(lambda self: self.buffer)
+    ty = property(lambda self: BufferRegionType())
 
     def __init__(self, buffer, region):
         self.buffer = buffer

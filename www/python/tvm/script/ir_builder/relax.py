@@ -5,7 +5,7 @@ from ...relax import op as _op
 from ...relax.expr import BindingBlock, DataflowBlock, DataflowVar, Function, MatchCast, SeqExpr, VarBinding
 from ...relax.utils import convert_to_expr
 from .. import relax as _types
-from ...s_tir._absent import Absent
+from ..._absent import Absent
 from .base import Frame, innermost
 from .ir import IRModuleFrame, decl_function
 
