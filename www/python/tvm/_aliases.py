@@ -24,7 +24,7 @@ _PARTS = {
     "runtime": "executable module object_generic",
     "s_tir": "sblock_dependence_info stmt",
     "script.ir_builder.ir": "frame ir",
-    "target": "detect_target tag tag_registry target",
+    "target": "tag tag_registry target",
     "target.tag_registry": "arm_cpu aws_cpu registry riscv_cpu",
     "tirx.analysis": "analysis",
     "tirx.transform": "function_pass",

@@ -53,11 +53,12 @@ class Device(Object):
     __repr__ = __str__
 
 
-def device(dev_type="cpu", index=None):
-    """A device by its name."""
-    if isinstance(dev_type, int):
-        return Device(dev_type, index or 0)
-    name, _, number = str(dev_type).split()[0].partition(":")
+def device(device_type="cpu", index=None, *, dev_type=None, dev_id=None):
+    """A device by its name. Keywords of 0.19 are taken, too."""
+    device_type, index = dev_type or device_type, dev_id if index is None else index
+    if isinstance(device_type, int):
+        return Device(device_type, index or 0)
+    name, _, number = str(device_type).split()[0].partition(":")
     if name not in Device.NAMES:
         raise ValueError(f"Unknown device type {name}")
     return Device(Device.NAMES[name], int(number or index or 0))
@@ -76,8 +77,8 @@ cpu, cuda, opencl, vulkan, metal = (_maker(name) for name in ("cpu", "cuda", "op
 vpi, rocm, ext_dev, hexagon = (_maker(name) for name in ("vpi", "rocm", "ext_dev", "hexagon"))
 
 
-def device_from_target(target, dev_id=0):
+def device_from_target(target, index=None):
     """The device that a target is for."""
     from ..target import Target
 
-    return device(Target(target).kind.name, dev_id)
+    return device(Target(target).kind.name, index)
