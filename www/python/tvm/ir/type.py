@@ -95,6 +95,14 @@ class PrimType(Type):
         """True if it is no vector."""
         return self.dtype.lanes == 1
 
+    def matches_code(self, *codes):
+        """True if it is of one of some families."""
+        return self.dtype.type_code in codes
+
+    def matches_element_type(self, code, bits):
+        """True if its lanes are of a family and so wide."""
+        return (self.dtype.type_code, self.dtype.bits) == (code, bits)
+
     def _row_t(self, w):
         w.number(TypeKind.PRIM)
         w.text(self.dtype)

@@ -1,5 +1,6 @@
 """Values: tensors, devices, functions by name."""
 
+from .._absent import Absent
 from .._node import Object
 from .._values import Array, DataType, DataTypeCode, Map  # noqa: F401
 from . import container, vm
@@ -73,6 +74,15 @@ def enabled(target):
 def num_threads():
     """How many threads there are."""
     return 1
+
+
+Executable = Module
+
+
+def __getattr__(name):
+    if name in ("load_static_library", "system_lib"):
+        return Absent(f"tvm.runtime.{name}", "programs are evaluated, and there is no machine code")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 _ = (container, vm)

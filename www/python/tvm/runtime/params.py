@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from .._values import _CODES, _SMALL
+from .._values import DataType
 from ..error import InternalError
 from .tensor import Tensor, tensor
 
@@ -56,8 +56,7 @@ def _tensor(read):
         raise InternalError("Invalid DLTensor file format")
     *shape, size = read.take(f"<{ndim}qq")
     data = read.bytes(size)
-    names = {code: name if name == "bool" else f"{name}{bits}" for name, code in _CODES.items()} | {small[0]: name for name, small in _SMALL.items()}
-    return Tensor(np._of_bytes(data, tuple(shape), names[code] + (f"x{lanes}" if lanes != 1 else "")))
+    return Tensor(np._of_bytes(data, tuple(shape), str(DataType.from_dlpack_data_type((code, bits, lanes)))))
 
 
 def load_param_dict(param_bytes):

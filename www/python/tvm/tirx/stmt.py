@@ -1,5 +1,7 @@
 """Statements."""
 
+import enum
+
 from .._codes import AttrNodeKind, AxisKind, StmtKind
 from .._node import ATTRS, BUFFER, NONE, PRIM, STMT, SYMBOL, get, lazy, makers, maybe, name_of, row
 from .._values import Array, Map, ProgramAttrs
@@ -20,7 +22,7 @@ class Stmt(Node):
         w.out.append(NONE if origin is None or origin.__dict__.get("_s") is None else origin._s << 1)
 
 
-class ForKind:
+class ForKind(enum.IntEnum):
     """How the iterations of a loop run."""
 
     SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = 0, 1, 2, 3, 4

@@ -1,5 +1,7 @@
 """Questions about programs."""
 
+import enum
+
 from ... import _engine
 from ..._codes import Analysis, Walk
 from ..._node import EXPR, PRIM, TYPE, BLOCK, get, number, numbers
@@ -162,7 +164,7 @@ def has_reshape_pattern(func):
     return bool(_ask(Analysis.HAS_RESHAPE_PATTERN, number(EXPR, func))[0])
 
 
-class BaseCheckResult:
+class BaseCheckResult(enum.IntEnum):
     """How far a type is a base of another one."""
 
     FAIL_L0, FAIL_L1, FAIL_L2, PASS = 0, 1, 2, 3

@@ -133,9 +133,9 @@ def func_attr(attrs):
     _function().attrs.update(attrs)
 
 
-def func_ret_ty(ty):
+def func_ret_ty(ret_ty):
     """Sets the type of the result."""
-    _function().ret_ty = ty
+    _function().ret_ty = ret_ty
 
 
 func_ret_struct_info = func_ret_type = func_ret_ty
