@@ -281,6 +281,19 @@ def _type_vars(ty, definable):
     return list(found.values())
 
 
+def derive_call_ret_type(func_ty, call, ctx):
+    """The type of a call of a function of a type, whose arguments have theirs."""
+    from ...ir.expr import Call
+    from ...ir.type import TupleType
+
+    if func_ty.params is None:
+        if func_ty.derive_func is None:
+            return func_ty.ret
+        types = list(call.ty_args)
+        return types[0] if len(types) == 1 else TupleType(types)
+    return ctx.normalize(Call(Var("f", func_ty), call.args, call.attrs, call.ty_args)).ty
+
+
 def collect_non_negative_expressions(ty):
     """Extents of a type that are not negative."""
     return Array(_type_vars(ty, False))
