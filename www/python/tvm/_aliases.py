@@ -33,7 +33,6 @@ _PARTS = {
 
 _ELSEWHERE = {
     "ir.prim.op": "tirx.op",
-    "ir.utils": "ir",
     "relax.analysis.estimate_memory_usage": "relax.analysis.memory",
     "relax.backend.cpu_generic": "relax.pipeline",
     "relax.backend.gpu_generic": "relax.pipeline",

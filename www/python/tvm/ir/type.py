@@ -24,6 +24,16 @@ class Type(Node):
 
     span = None
 
+    @staticmethod
+    def missing():
+        """The type of what has none yet."""
+        return MISSING
+
+    @staticmethod
+    def Missing():  # noqa: N802
+        """The same."""
+        return MISSING
+
     def is_missing(self):
         """True if nothing is known yet, because nobody has asked the engine."""
         return False

@@ -255,6 +255,10 @@ class PyExprMutator(_Base):
         """A type."""
         return ty
 
+    def visit_span(self, span):
+        """A place in the text."""
+        raise NotImplementedError("places in texts are not visited")
+
     def visit_generic_const_(self, op):
         return op
 

@@ -3,6 +3,10 @@
 from .._node import Object
 
 
+RPC_SESS_MASK = 128
+"""Numbers of devices of remote machines begin here; there are none."""
+
+
 class Device(Object):
     """A device by the number of its kind and its own."""
 
@@ -30,6 +34,19 @@ class Device(Object):
 
     type = property(lambda self: next(name for name, number in self.NAMES.items() if number == self.device_type))
     exist = property(lambda self: self.device_type == 1)
+
+    # Nobody asks the evaluator for facts about hardware.
+    api_version = available_global_memory = compute_version = device_name = driver_version = l2_cache_size_bytes = max_clock_rate = None
+    max_shared_memory_per_block = max_thread_dimensions = max_threads_per_block = multi_processor_count = total_global_memory = warp_size = None
+
+    def texture_spatial_limit(self):
+        """The size of textures, which there are none of."""
+
+    def create_raw_stream(self):
+        """Says that there are no streams."""
+        raise NotImplementedError("the evaluator does one thing after the other: there are no streams")
+
+    free_raw_stream = set_raw_stream = lambda self, stream: self.create_raw_stream()
 
     def sync(self, stream=None):
         """Waits for nothing."""

@@ -22,7 +22,7 @@ from ..ir.expr import Call, Expr, StringImm, Var, _head, _SizeVar, expr_makers, 
 from ..ir.op import Op, _named
 from ..ir.type import PointerType, PrimType, dtype_text, type_of_dtype
 
-PrimExpr = Expr
+PrimExpr = ExprOp = Expr
 SizeVar = _SizeVar
 
 
@@ -151,11 +151,11 @@ class NotEqualOp(EqualOp):
         return not EqualOp.__bool__(self)
 
 
-def convert(value, dtype=None):
+def convert(expr, dtype=None):
     """A value of Python as an object of the program."""
     from ..runtime import convert as runtime_convert
 
-    return runtime_convert(value, dtype)
+    return runtime_convert(expr, dtype)
 
 
 def _scalar(value, like=None):
