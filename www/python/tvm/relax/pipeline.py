@@ -38,9 +38,7 @@ def zero_pipeline(*, enable_warning=False):
 
 def default_build_pipeline():
     """Lowers to what the virtual machine runs, without fusion."""
-    return _pipeline(
-        _passes(f"DispatchSampling DispatchSortScan LegalizeOps {_LOWER} StaticPlanBlockMemory RewriteCUDAGraph {_MEMORY} {_RUNTIME}")
-    )
+    return _pipeline(_passes(f"DispatchSampling DispatchSortScan LegalizeOps {_LOWER} StaticPlanBlockMemory RewriteCUDAGraph {_MEMORY} {_RUNTIME}"))
 
 
 def static_shape_tuning_pipeline(total_trials, target, work_dir="tuning_logs", cpu_weight_prepack=False, max_trials_per_task=None):

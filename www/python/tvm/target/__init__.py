@@ -337,3 +337,5 @@ def register_tag(name, config, override=False):
 
 
 object_classes["Target"] = Target
+
+from . import detect_target  # noqa: E402

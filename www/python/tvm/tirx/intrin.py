@@ -232,9 +232,7 @@ _BY_NAME = {
 
 def _by_name(name, result, params):
     kinds = inspect.Parameter
-    signature = inspect.Signature(
-        kinds(param.lstrip("*"), kinds.VAR_POSITIONAL if param[0] == "*" else kinds.POSITIONAL_OR_KEYWORD) for param in params.split()
-    )
+    signature = inspect.Signature(kinds(param.lstrip("*"), kinds.VAR_POSITIONAL if param[0] == "*" else kinds.POSITIONAL_OR_KEYWORD) for param in params.split())
 
     def intrinsic(*args, **named):
         args = [_scalar(_reference(arg)) for arg in signature.bind(*args, **named).args]

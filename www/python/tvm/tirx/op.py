@@ -516,8 +516,7 @@ max = comm_reducer(lambda x, y: max_(x, y), lambda dtype: min_value(dtype), name
 
 
 _DEVICE = (
-    "call_ffi_kernel cooperative_tensor_fill cooperative_tensor_load cooperative_tensor_multiply_accumulate cooperative_tensor_store filter selector "
-    "tensormap_encode_tiled"
+    "call_ffi_kernel cooperative_tensor_fill cooperative_tensor_load cooperative_tensor_multiply_accumulate cooperative_tensor_store filter selector tensormap_encode_tiled"
 ).split()
 
 

@@ -287,9 +287,9 @@ def derive_call_ret_type(func_ty, call, ctx):
     from ...ir.type import TupleType
 
     if func_ty.params is None:
-        if func_ty.derive_func is None:
-            return func_ty.ret
         types = list(call.ty_args)
+        if not types:
+            return func_ty.ret
         return types[0] if len(types) == 1 else TupleType(types)
     return ctx.normalize(Call(Var("f", func_ty), call.args, call.attrs, call.ty_args)).ty
 

@@ -249,5 +249,3 @@ class InplaceOpportunity(Object):
 
     def __init__(self, *args):
         raise NotImplementedError("Constructor for InplaceOpportunity not exposed!")
-
-

@@ -23,9 +23,7 @@ def get_relax_attention_module(q_shape, k_shape, v_shape, *, dtype, bias_shape=N
     return chained(params, None, [lambda _: _attention(params[:3], bias, qk_scale, causal_mask, window_size)])
 
 
-def get_relax_stacked_attention_module(
-    qkv, b, s, n, h, h_v, op, bias=None, qk_scale=None, single_shape=False, layout="BS3NH", causal_mask=None
-):
+def get_relax_stacked_attention_module(qkv, b, s, n, h, h_v, op, bias=None, qk_scale=None, single_shape=False, layout="BS3NH", causal_mask=None):
     """Attention over the three parts of one tensor, which `op` takes apart: "split" or "strided_slice"."""
     from .. import op as ops
 

@@ -2,6 +2,7 @@
 
 import enum
 
+
 class MatchShapeCode(enum.IntEnum):
     """Ways to match an extent."""
 
