@@ -1,6 +1,7 @@
 """Modules under names that they had in other versions, and modules whose names stand in others here."""
 
 import importlib
+import importlib.machinery
 import sys
 import types
 
@@ -44,7 +45,6 @@ _ELSEWHERE = {
     "relax.script.builder.ir": "script.ir_builder.relax",
     "relax.script.parser.dist": "script.relax",
     "relax.script.parser.entry": "script.relax",
-    "relax.transform.transform": "relax.transform",
     "s_tir.schedule.analysis": "s_tir.schedule",
     "script.ir_builder.relax.frame": "script.ir_builder.relax",
     "script.ir_builder.relax.ir": "script.ir_builder.relax",
@@ -67,8 +67,10 @@ _ELSEWHERE = {
 }
 """Modules of TVM, and the one here that has their names."""
 
+_ALONE = "there is one process and one device"
 _COMPILED = "programs are evaluated, and no code is made of them"
 _LIBRARY = "the engine is part of the page and no library in a file"
+_MACHINE = "it is for a machine or a library of one, which a page has not"
 _READ = "the engine reads programs"
 _RULES = "the engine has the rules by which operators are lowered"
 _TUNING = "tuning measures programs on machines"
@@ -81,21 +83,15 @@ _REASONS = {
     "relax.script.parser.parser": _READ,
     "relax.testing.lib_comparator": _COMPILED,
     "relax.transform.attach_external_modules": _COMPILED,
-    "relax.transform.ipc_allreduce_rewrite": "there is one process and one device",
+    "relax.transform.ipc_allreduce_rewrite": _ALONE,
     "relax.transform.legalize_ops.adreno": _RULES,
     "relax.transform.legalize_ops.adreno.convolution": _RULES,
     **{
         f"relax.transform.legalize_ops.{name}": _RULES
         for name in "binary ccl create datatype distributed grad image index inspect_op linear_algebra manipulate nn qdq search statistical unary vision".split()
     },
-    "runtime.disco": "there is one process and one device",
-    "runtime.disco.process_pool": "there is one process and one device",
-    "runtime.disco.session": "there is one process and one device",
+    "runtime.disco": _ALONE,
     "s_tir.backend": DEVICE,
-    "s_tir.backend.adreno": DEVICE,
-    "s_tir.backend.adreno.pipeline": DEVICE,
-    "s_tir.backend.adreno.transform": DEVICE,
-    "s_tir.backend.adreno.transform.transform": DEVICE,
     "s_tir.schedule.analysis": _TUNING,
     "s_tir.schedule.transform": _TUNING,
     "script.parser.core.diagnostics": _READ,
@@ -113,7 +109,6 @@ _REASONS = {
     "tirx.exec_context": DEVICE,
     "tirx.exec_scope": DEVICE,
     "tirx.lang": DEVICE,
-    **{f"tirx.lang.{name}": DEVICE for name in "alloc_pool pipeline smem_desc tile_scheduler warp_role".split()},
     "tirx.layout": DEVICE,
     "tirx.script.parser.parser": _READ,
     "tirx.tile_primitive": DEVICE,
@@ -123,12 +118,24 @@ _REASONS = {
 """Modules of TVM of which all names, or those that the other module has not, are not here, and the reason."""
 
 
+_BELOW = {
+    **dict.fromkeys(("auto_scheduler", "autotvm", "s_tir.meta_schedule"), _TUNING),
+    **dict.fromkeys(("backend", "contrib", "exec", "relax.backend"), _MACHINE),
+    **dict.fromkeys(("relax.distributed", "runtime.disco"), _ALONE),
+    **dict.fromkeys(("s_tir.backend", "tirx.backend", "tirx.lang", "tirx.operator"), DEVICE),
+    "relax.frontend": "models of another framework are read by that framework, which a page has not",
+}
+"""Packages of TVM in which some modules are not here, and the reason."""
+
+
 class _Elsewhere(types.ModuleType):
     """A module whose names stand in another one, which is read when a name is asked for."""
 
     def __init__(self, name, place, reason):
         super().__init__(name)
         self.__dict__.update(_place=place, _reason=reason)
+        if place is None:
+            self.__path__ = []
 
     def __getattr__(self, name):
         if name == "__all__":
@@ -144,6 +151,34 @@ class _Elsewhere(types.ModuleType):
 
     def __dir__(self):
         return sorted({*super().__dir__(), *self.__all__})
+
+
+class _Below:
+    """Finds the modules that are not here: they can be imported, and say so when something of them is used."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        """How a module is made, if no other finder knows it."""
+        return None if _reason_below(name) is None else importlib.machinery.ModuleSpec(name, _Below, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        """The module, without names."""
+        return _Elsewhere(spec.name, None, _reason_below(spec.name))
+
+    @staticmethod
+    def exec_module(module):
+        """A module without names has nothing to run."""
+
+
+def _reason_below(name):
+    """The reason for which a module is not here; None where there is none."""
+    head, _, name = name.partition(".")
+    while head == "tvm" and name:
+        if name in _BELOW:
+            return _BELOW[name]
+        name = name.rpartition(".")[0]
+    return None
 
 
 def _put(name, module):
@@ -200,3 +235,5 @@ def install():
         full = f"tvm.{name}"
         if full not in sys.modules:
             _put(full, _Elsewhere(full, place if place in (None, "ast") else f"tvm.{place}", _REASONS.get(name)))
+    # The page reads the package anew for each run.
+    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != _Below.__name__] + [_Below]

@@ -79,15 +79,13 @@ Id = Var
 BasePyModule = object
 
 
-_LATER = ("backend", "frontend", "training")
+_LATER = ("backend", "distributed", "frontend", "training")
 
 
 def __getattr__(name):
     # Parts that few scripts need are read when somebody asks for them.
     if name == "ExecBuilder":
         return Absent("tvm.relax.ExecBuilder", "programs are evaluated, and no code of a virtual machine is made")
-    if name == "distributed":
-        return Absent("tvm.relax.distributed", "there is one process and one device")
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")

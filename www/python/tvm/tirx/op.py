@@ -5,6 +5,7 @@ import math
 from .._values import DataType
 from ..error import InternalError
 from ..ir.expr import Expr, is_prim_expr
+from ..ir.op import register_intrin_lowering
 from ..ir.type import PrimType
 from ._bits import BITS, BitwiseNot
 from .expr import (
@@ -525,8 +526,8 @@ def __getattr__(name):
         from .._absent import DEVICE, Absent
 
         return Absent(f"tvm.tirx.op.{name}", DEVICE)
-    if name == "buffer_data":
-        from .buffer import buffer_data
+    if name in ("buffer_data", "is_buffer_var"):
+        from . import buffer
 
-        return buffer_data
+        return getattr(buffer, name)
     raise AttributeError(f"module 'tvm.tirx.op' has no attribute '{name}'")
