@@ -1,6 +1,193 @@
-"""Modules under the names that they had in other versions."""
+"""Modules under names that they had in other versions, and modules whose names stand in others here."""
 
+import importlib
+import importlib.machinery
 import sys
+import types
+
+from ._absent import DEVICE, Absent
+
+_PARTS = {
+    "ir.prim": "expr",
+    "relax.analysis": "analysis",
+    "relax.op": "binary create datatype index linear_algebra manipulate mask qdq sampling search set sorting statistical ternary unary",
+    "relax.op.builtin": "builtin",
+    "relax.op.ccl": "ccl",
+    "relax.op.distributed": "distributed",
+    "relax.op.grad": "grad",
+    "relax.op.image": "image",
+    "relax.op.memory": "memory view",
+    "relax.op.nn": "nn",
+    "relax.op.vision": "multibox_transform_loc nms roi_align roi_pool",
+    "relax.op.vm": "vm",
+    "relax.transform": "fast_math fold_batch_norm_to_conv2d_for_inference fuse_transpose_matmul lazy_transform_params "
+    "lower_gpu_ipc_alloc_storage optimize_layout_transform remove_redundant_reshape",
+    "runtime": "executable module object_generic",
+    "s_tir": "sblock_dependence_info stmt",
+    "script.ir_builder.ir": "frame ir",
+    "target": "tag tag_registry target",
+    "target.tag_registry": "arm_cpu aws_cpu registry riscv_cpu",
+    "tirx.analysis": "analysis",
+    "tirx.transform": "function_pass",
+}
+"""Modules of TVM, below the one here that has their names."""
+
+_ELSEWHERE = {
+    "ir.prim.op": "tirx.op",
+    "relax.analysis.estimate_memory_usage": "relax.analysis.memory",
+    "relax.backend.cpu_generic": "relax.pipeline",
+    "relax.backend.gpu_generic": "relax.pipeline",
+    "relax.exec_builder": "relax",
+    "relax.script.builder": "script.ir_builder.relax",
+    "relax.script.builder.distributed": "script.ir_builder.relax",
+    "relax.script.builder.distributed.ir": "script.ir_builder.relax",
+    "relax.script.builder.frame": "script.ir_builder.relax",
+    "relax.script.builder.ir": "script.ir_builder.relax",
+    "relax.script.parser.dist": "script.relax",
+    "relax.script.parser.entry": "script.relax",
+    "s_tir.schedule.analysis": "s_tir.schedule",
+    "script.ir_builder.relax.frame": "script.ir_builder.relax",
+    "script.ir_builder.relax.ir": "script.ir_builder.relax",
+    "script.ir_builder.tirx.frame": "script.ir_builder.tirx",
+    "script.ir_builder.tirx.ir": "script.ir_builder.tirx",
+    "script.parser.core": "script.parser",
+    "script.parser.core.doc": "ast",
+    "script.parser.core.doc_core": "ast",
+    "script.parser.core.entry": "script.parser",
+    "script.parser.core.utils": "script.parser",
+    "script.parser.ir.entry": "script.ir",
+    "script.parser.relax.entry": "script.relax",
+    "script.parser.tirx.entry": "script.tirx",
+    "tirx.build": "tirx",
+    "tirx.script.builder": "script.ir_builder.tirx",
+    "tirx.script.builder.frame": "script.ir_builder.tirx",
+    "tirx.script.builder.ir": "script.ir_builder.tirx",
+    "tirx.script.parser.entry": "script.tirx",
+    "tirx.type": "tirx",
+}
+"""Modules of TVM, and the one here that has their names."""
+
+_ALONE = "there is one process and one device"
+_COMPILED = "programs are evaluated, and no code is made of them"
+_LIBRARY = "the engine is part of the page and no library in a file"
+_MACHINE = "it is for a machine or a library of one, which a page has not"
+_READ = "the engine reads programs"
+_RULES = "the engine has the rules by which operators are lowered"
+_TUNING = "tuning measures programs on machines"
+
+_REASONS = {
+    "base": _LIBRARY,
+    "libinfo": _LIBRARY,
+    "relax.base_py_module": "a module of functions of Python needs PyTorch",
+    "relax.exec_builder": _COMPILED,
+    "relax.script.parser.parser": _READ,
+    "relax.testing.lib_comparator": _COMPILED,
+    "relax.transform.attach_external_modules": _COMPILED,
+    "relax.transform.ipc_allreduce_rewrite": _ALONE,
+    "relax.transform.legalize_ops.adreno": _RULES,
+    "relax.transform.legalize_ops.adreno.convolution": _RULES,
+    **{
+        f"relax.transform.legalize_ops.{name}": _RULES
+        for name in "binary ccl create datatype distributed grad image index inspect_op linear_algebra manipulate nn qdq search statistical unary vision".split()
+    },
+    "runtime.disco": _ALONE,
+    "s_tir.backend": DEVICE,
+    "s_tir.schedule.analysis": _TUNING,
+    "s_tir.schedule.transform": _TUNING,
+    "script.parser.core.diagnostics": _READ,
+    "script.parser.core.dispatch": _READ,
+    "script.parser.core.doc": _READ,
+    "script.parser.core.entry": _READ,
+    "script.parser.core.error": _READ,
+    "script.parser.core.evaluator": _READ,
+    "script.parser.core.parser": _READ,
+    "script.parser.core.utils": _READ,
+    "script.parser.ir.parser": _READ,
+    "target.intrin": _COMPILED,
+    "tirx.backend": DEVICE,
+    "tirx.build": _COMPILED,
+    "tirx.exec_context": DEVICE,
+    "tirx.exec_scope": DEVICE,
+    "tirx.lang": DEVICE,
+    "tirx.layout": DEVICE,
+    "tirx.script.parser.parser": _READ,
+    "tirx.tile_primitive": DEVICE,
+    "tirx.transform.common": DEVICE,
+    "tirx.type": DEVICE,
+}
+"""Modules of TVM of which all names, or those that the other module has not, are not here, and the reason."""
+
+
+_BELOW = {
+    **dict.fromkeys(("auto_scheduler", "autotvm", "s_tir.meta_schedule"), _TUNING),
+    **dict.fromkeys(("backend", "contrib", "exec", "relax.backend"), _MACHINE),
+    **dict.fromkeys(("relax.distributed", "runtime.disco"), _ALONE),
+    **dict.fromkeys(("s_tir.backend", "tirx.backend", "tirx.lang", "tirx.operator"), DEVICE),
+    "relax.frontend": "models of another framework are read by that framework, which a page has not",
+}
+"""Packages of TVM in which some modules are not here, and the reason."""
+
+
+class _Elsewhere(types.ModuleType):
+    """A module whose names stand in another one, which is read when a name is asked for."""
+
+    def __init__(self, name, place, reason):
+        super().__init__(name)
+        self.__dict__.update(_place=place, _reason=reason)
+        if place is None:
+            self.__path__ = []
+
+    def __getattr__(self, name):
+        if name == "__all__":
+            return [] if self._place is None else [item for item in vars(importlib.import_module(self._place)) if not item.startswith("_")]
+        if not name.startswith("__") and self._place is not None:
+            place = importlib.import_module(self._place)
+            # Modules that make words of any name know only their own ones.
+            if name in vars(place) or self._reason is None:
+                return getattr(place, name)
+        if name.startswith("__") or self._reason is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return Absent(f"{self.__name__}.{name}", self._reason)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self.__all__})
+
+
+class _Below:
+    """Finds the modules that are not here: they can be imported, and say so when something of them is used."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        """How a module is made, if no other finder knows it."""
+        return None if _reason_below(name) is None else importlib.machinery.ModuleSpec(name, _Below, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        """The module, without names."""
+        return _Elsewhere(spec.name, None, _reason_below(spec.name))
+
+    @staticmethod
+    def exec_module(module):
+        """A module without names has nothing to run."""
+
+
+def _reason_below(name):
+    """The reason for which a module is not here; None where there is none."""
+    head, _, name = name.partition(".")
+    while head == "tvm" and name:
+        if name in _BELOW:
+            return _BELOW[name]
+        name = name.rpartition(".")[0]
+    return None
+
+
+def _put(name, module):
+    """A module under a name; what its parent has under that name already stays."""
+    sys.modules[name] = module
+    parent, _, tail = name.rpartition(".")
+    parent = sys.modules.get(parent) or importlib.import_module(parent)
+    if tail not in vars(parent):
+        setattr(parent, tail, module)
 
 
 def install():
@@ -28,10 +215,25 @@ def install():
         "relax.op.base": tvm.relax.op,
         "ir.structural_equal": tvm.ir.base,
         "parser": tvm.script.parser,
+        "relax.script": tvm.script.relax,
+        "relax.script.parser": tvm.script.relax,
+        "script.parser.ir": tvm.script.ir,
+        "script.parser.relax": tvm.script.relax,
+        "script.parser.tirx": tvm.script.tirx,
+        "tirx.script": tvm.script.tirx,
+        "tirx.script.parser": tvm.script.tirx,
         "_ffi": tvm.runtime.registry,
         "_ffi.base": tvm.error,
     }
     tvm._ffi = tvm.runtime.registry
     tvm._ffi.base = tvm.error
     for name, module in names.items():
-        sys.modules[f"tvm.{name}"] = module
+        _put(f"tvm.{name}", module)
+    places = {f"{place}.{part}": place for place, parts in _PARTS.items() for part in parts.split()} | _ELSEWHERE
+    for name in sorted({*places, *_REASONS}):
+        place = places.get(name)
+        full = f"tvm.{name}"
+        if full not in sys.modules:
+            _put(full, _Elsewhere(full, place if place in (None, "ast") else f"tvm.{place}", _REASONS.get(name)))
+    # The page reads the package anew for each run.
+    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != _Below.__name__] + [_Below]

@@ -1,5 +1,7 @@
 """Values of attributes, containers and element types."""
 
+import enum
+
 from ._codes import ValueKind
 from ._node import (
     ATTRS,
@@ -43,7 +45,7 @@ class Map(dict):
 _CODES = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
 
 
-class DataTypeCode:
+class DataTypeCode(enum.IntEnum):
     """Families of element types, as DLPack numbers them."""
 
     INT, UINT, FLOAT, HANDLE, BFLOAT, BOOL = 0, 1, 2, 3, 4, 6
@@ -103,6 +105,36 @@ class DataType(str):
     lanes = property(lambda self: self._parts()[2], doc="The number of lanes of a vector; negative where it is times `vscale`.")
     itemsize = property(lambda self: (self._parts()[1] * self._parts()[2] + 7) // 8, doc="Bytes of an element.")
     dtype = property(lambda self: self, doc="Itself.")
+
+    def is_bool(self):
+        """True for truth values."""
+        return self.type_code == DataTypeCode.BOOL
+
+    def is_integer(self):
+        """True for whole numbers."""
+        return self.type_code in (DataTypeCode.INT, DataTypeCode.UINT)
+
+    def is_float(self):
+        """True for numbers with fractions."""
+        return self.type_code in (DataTypeCode.FLOAT, DataTypeCode.BFLOAT) or self.type_code > DataTypeCode.BOOL
+
+    def is_handle(self):
+        """True for pointers."""
+        return self.type_code == DataTypeCode.HANDLE
+
+    @staticmethod
+    def is_dtype(arg):
+        """True if a text is the name of an element type."""
+        base = str(arg).partition("x")[0]
+        return base in _SMALL or base.rstrip("0123456789") in (*_CODES, "bfloat", "void")
+
+    @staticmethod
+    def from_dlpack_data_type(dltype_data_type):
+        """The element type of a family, a number of bits and a number of lanes."""
+        code, bits, lanes = dltype_data_type
+        names = {code: name if name in ("bool", "handle") else f"{name}{bits}" for name, code in _CODES.items()}
+        names.update((small[0], name) for name, small in _SMALL.items())
+        return DataType(names[code]).with_lanes(lanes)
 
     def with_lanes(self, lanes):
         """The same with another number of lanes."""

@@ -41,5 +41,12 @@ class RPCSessionTimeoutError(RPCError, TimeoutError):
     """A session ended."""
 
 
+def register_error(name_or_cls=None, cls=None):
+    """Registers a class of errors under its name or another one; without a class, as a decorator."""
+    if isinstance(name_or_cls, type):
+        return name_or_cls
+    return cls if cls is not None else lambda given: given
+
+
 class DeadlineExceededError(TVMError):
     """It took too long."""

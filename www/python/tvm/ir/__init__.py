@@ -32,16 +32,18 @@ from .expr import (
 from .function import BaseFunc, CallingConv
 from .global_info import GlobalInfo
 from .module import IRModule
-from .op import Op, register_op_attr
+from .op import Op, register_intrin_lowering, register_op_attr
 from .type import FuncType, OpaqueType, PointerType, PrimType, StringType, TupleType, Type
 from ..relax.global_info import DummyGlobalInfo, VDevice
+from ..tirx.expr import BufferLoad as TensorLoad
 from ..tirx.expr import PrimExpr
+from ..tirx.stmt import BufferRegion as TensorRegion
 from . import prim
 
 RelaxExpr = RelayExpr = Expr
+ExprOperand = ExprWithOp = Expr
 structural_equal_func = structural_equal
 
 
-def register_intrin_lowering(op_name, target, *, f=None, level=10):
-    """Lowering rules of one's own are not used here."""
-    return f if f is not None else (lambda func: func)
+class OpaqueExpr(Expr):
+    """The base class of what stands in no finished program."""

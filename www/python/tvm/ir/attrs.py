@@ -25,6 +25,6 @@ def make_node(type_key, **fields):
 
 
 def _node_modules():
-    from .. import ir, relax, tirx
+    from .. import ir, relax, s_tir, tirx
 
-    return ir, relax, tirx
+    return ir, relax, tirx, tirx.transform, s_tir.transform

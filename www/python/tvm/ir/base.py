@@ -1,5 +1,8 @@
 """What all objects of programs have, places in texts, and structural equality."""
 
+import functools
+import warnings
+
 from .. import _engine
 from .._node import EXPR, TYPE, Object, numbers
 
@@ -162,8 +165,22 @@ def save_json(node):
     return to_json(node)
 
 
-def load_json(text):
+def load_json(json_str):
     """What `save_json` wrote."""
     from ..script.printer import of_json
 
-    return of_json(text)
+    return of_json(json_str)
+
+
+def deprecated(method_name, new_method_name):
+    """A decorator of functions that have another name by now: a call warns."""
+
+    def decorate(func):
+        @functools.wraps(func)
+        def wrapper(*args, **kwargs):
+            warnings.warn(f"{method_name} is deprecated, use {new_method_name} instead", DeprecationWarning, stacklevel=2)
+            return func(*args, **kwargs)
+
+        return wrapper
+
+    return decorate

@@ -1,10 +1,12 @@
 """What all functions have in common."""
 
+import enum
+
 from .._values import DictAttrs
 from .expr import Expr
 
 
-class CallingConv:
+class CallingConv(enum.IntEnum):
     """How a function is called."""
 
     DEFAULT, C_PACKED_FUNC, DEVICE_KERNEL_LAUNCH = 0, 1, 2

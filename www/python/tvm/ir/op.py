@@ -151,7 +151,8 @@ def register_op(op_name, describe=""):
 def _register_own(name):
     """Tells the engine of an operator that it does not have; it then asks for types and normal forms of calls."""
     pure = bool(_attributes.get((name, "FPurity"), (True,))[0])
-    if _own.get(name) == pure or name not in _own and _is_known(name):
+    of_tir = name.startswith(("tir.", "tirx.", "s_tir."))
+    if of_tir or _own.get(name) == pure or name not in _own and _is_known(name):
         return
     from .transform import _setup
 
@@ -194,6 +195,11 @@ def asked(what, number):
         return number_of(TYPE, function[0](call, BlockBuilder()))
     new = function[0](BlockBuilder(), call)
     return None if new is call else number_of(EXPR, new)
+
+
+def register_intrin_lowering(op_name, target, *, f=None, level=10):
+    """Lowering rules of one's own are not used here."""
+    return f if f is not None else (lambda func: func)
 
 
 def _make_op(number, words):

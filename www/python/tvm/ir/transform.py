@@ -60,6 +60,10 @@ class PassContext(Object):
         self.config = Map(config or {})
         self._scope = []
         _check_config(self.config)
+        if self.config:
+            from ..tirx._pass_config import configured
+
+            self.config = Map(configured(self.config))
 
     def __enter__(self):
         desc = {

@@ -24,6 +24,16 @@ class Type(Node):
 
     span = None
 
+    @staticmethod
+    def missing():
+        """The type of what has none yet."""
+        return MISSING
+
+    @staticmethod
+    def Missing():  # noqa: N802
+        """The same."""
+        return MISSING
+
     def is_missing(self):
         """True if nothing is known yet, because nobody has asked the engine."""
         return False
@@ -94,6 +104,14 @@ class PrimType(Type):
     def is_scalar(self):
         """True if it is no vector."""
         return self.dtype.lanes == 1
+
+    def matches_code(self, *codes):
+        """True if it is of one of some families."""
+        return self.dtype.type_code in codes
+
+    def matches_element_type(self, code, bits):
+        """True if its lanes are of a family and so wide."""
+        return (self.dtype.type_code, self.dtype.bits) == (code, bits)
 
     def _row_t(self, w):
         w.number(TypeKind.PRIM)

@@ -11,64 +11,24 @@ from ..ir.function import BaseFunc
 from ..ir.module import IRModule
 from ..ir.op import Op
 from ..ir.type import MISSING, FuncType, PrimType, ShapeType, TensorType, TupleType, Type
+from ._kinds import Unwritten, method_of, scalar_method, variables_of
 from .block_builder import BlockBuilder
 from .expr import (
     Binding, BindingBlock, DataflowBlock, DataflowVar, DataTypeImm, ExternFunc, Function, If, MatchCast, SeqExpr,
     ShapeExpr, VarBinding, _sequence,
 )  # fmt: skip
 
-_NAMES = (
-    (GenericConst, "generic_const_"),
-    (Tuple, "tuple_"),
-    (DataflowVar, "dataflow_var_"),
-    (Var, "var_"),
-    (ShapeExpr, "shape_expr_"),
-    (ExternFunc, "extern_func_"),
-    (GlobalVar, "global_var_"),
-    (Function, "function_"),
-    (Call, "call_"),
-    (SeqExpr, "seq_expr_"),
-    (If, "if_"),
-    (Op, "op_"),
-    (TupleGetItem, "tuple_getitem_"),
-    (StringImm, "string_imm_"),
-    (DataTypeImm, "data_type_imm_"),
-)
-
-
-def _variables(prim):
-    """The variables of a scalar expression, in their order."""
-    from ..tirx.expr import FloatImm, IntImm, PrimCall
-    from ..tirx.stmt_functor import post_order_visit
-
-    found = []
-    if not isinstance(prim, (IntImm, FloatImm, PrimCall)):
-        post_order_visit(prim, lambda part: found.append(part) if isinstance(part, Var) else None)
-    return found
-
-
-@functools.cache
-def _method(cls):
-    """The name of the method for a class of expressions."""
-    from ..tirx.expr import PrimCall
-
-    if issubclass(cls, PrimCall):
-        return "prim_value_"
-    for known, name in _NAMES:
-        if issubclass(cls, known):
-            return name
-    return "prim_value_" if issubclass(cls, Expr) and not issubclass(cls, BaseFunc) else "prim_func_"
-
-
 _OLD = {"generic_const_": "constant_"}
 
 
-class ExprFunctor:
+class ExprFunctor(Unwritten):
     """The base class of what goes through expressions by their kinds."""
 
     def visit_expr(self, expr):
         """Goes to the method for the kind of an expression."""
-        name = _method(type(expr))
+        name = method_of(type(expr))
+        if name == "prim_value_" and not hasattr(self, "visit_prim_value_"):
+            name = scalar_method(type(expr))
         function = getattr(self, "visit_" + name)
         old = _OLD.get(name)
         if old is not None:
@@ -105,9 +65,6 @@ class _Base(ExprFunctor):
     def visit_constant_(self, op):
         """A constant, as Relax called it before."""
         return self.visit_generic_const_(op)
-
-
-_VISITOR_METHODS = tuple("visit_" + name for _, name in _NAMES) + ("visit_prim_value_",)
 
 
 class PyExprVisitor(_Base):
@@ -164,7 +121,7 @@ class PyExprVisitor(_Base):
 
     def visit_prim_value_(self, op):
         """A scalar."""
-        for var in _variables(op):
+        for var in variables_of(op):
             self.visit_expr(var)
 
     def visit_prim_func_(self, op):
@@ -292,11 +249,15 @@ class PyExprMutator(_Base):
 
     def visit_expr_post_order(self, expr):
         """An expression over operands that were visited."""
-        return getattr(PyExprMutator, "visit_" + _method(type(expr)))(self, expr)
+        return getattr(PyExprMutator, "visit_" + method_of(type(expr)))(self, expr)
 
     def visit_type(self, ty):
         """A type."""
         return ty
+
+    def visit_span(self, span):
+        """A place in the text."""
+        raise NotImplementedError("places in texts are not visited")
 
     def visit_generic_const_(self, op):
         return op
@@ -311,7 +272,7 @@ class PyExprMutator(_Base):
         return op
 
     def visit_prim_value_(self, op):
-        for var in _variables(op):
+        for var in variables_of(op):
             self.visit_expr(var)
         return op
 
@@ -610,4 +571,4 @@ def copy_with_new_vars(func):
     return Copy().visit_expr(func)
 
 
-_ = (Binding, Node, PrimType, _VISITOR_METHODS)
+_ = (Binding, Node, PrimType)

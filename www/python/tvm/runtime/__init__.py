@@ -1,5 +1,6 @@
 """Values: tensors, devices, functions by name."""
 
+from .._absent import Absent
 from .._node import Object
 from .._values import Array, DataType, DataTypeCode, Map  # noqa: F401
 from . import container, vm
@@ -18,6 +19,7 @@ from .device import (  # noqa: F401
     vpi,
     vulkan,
 )
+from .params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file  # noqa: F401
 from .registry import get_global_func, register_global_func, register_object  # noqa: F401
 from .tensor import Tensor, empty, from_dlpack, tensor  # noqa: F401
 from .vm import Module, VirtualMachine, load_module  # noqa: F401
@@ -74,22 +76,13 @@ def num_threads():
     return 1
 
 
-def save_param_dict(params):
-    """Parameters as bytes."""
-    import pickle
-
-    return pickle.dumps({name: (value.numpy().tolist(), str(value.dtype), value.shape) for name, value in params.items()})
+Executable = Module
 
 
-def load_param_dict(data):
-    """What `save_param_dict` wrote."""
-    import pickle
-
-    made = {}
-    for name, (value, dtype, shape) in pickle.loads(data).items():
-        made[name] = tensor(value, dtype)
-        _ = shape
-    return made
+def __getattr__(name):
+    if name in ("load_static_library", "system_lib"):
+        return Absent(f"tvm.runtime.{name}", "programs are evaluated, and there is no machine code")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 _ = (container, vm)

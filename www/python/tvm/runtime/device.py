@@ -3,6 +3,10 @@
 from .._node import Object
 
 
+RPC_SESS_MASK = 128
+"""Numbers of devices of remote machines begin here; there are none."""
+
+
 class Device(Object):
     """A device by the number of its kind and its own."""
 
@@ -31,6 +35,19 @@ class Device(Object):
     type = property(lambda self: next(name for name, number in self.NAMES.items() if number == self.device_type))
     exist = property(lambda self: self.device_type == 1)
 
+    # Nobody asks the evaluator for facts about hardware.
+    api_version = available_global_memory = compute_version = device_name = driver_version = l2_cache_size_bytes = max_clock_rate = None
+    max_shared_memory_per_block = max_thread_dimensions = max_threads_per_block = multi_processor_count = total_global_memory = warp_size = None
+
+    def texture_spatial_limit(self):
+        """The size of textures, which there are none of."""
+
+    def create_raw_stream(self):
+        """Says that there are no streams."""
+        raise NotImplementedError("the evaluator does one thing after the other: there are no streams")
+
+    free_raw_stream = set_raw_stream = lambda self, stream: self.create_raw_stream()
+
     def sync(self, stream=None):
         """Waits for nothing."""
 
@@ -53,11 +70,12 @@ class Device(Object):
     __repr__ = __str__
 
 
-def device(dev_type="cpu", index=None):
-    """A device by its name."""
-    if isinstance(dev_type, int):
-        return Device(dev_type, index or 0)
-    name, _, number = str(dev_type).split()[0].partition(":")
+def device(device_type="cpu", index=None, *, dev_type=None, dev_id=None):
+    """A device by its name. Keywords of 0.19 are taken, too."""
+    device_type, index = dev_type or device_type, dev_id if index is None else index
+    if isinstance(device_type, int):
+        return Device(device_type, index or 0)
+    name, _, number = str(device_type).split()[0].partition(":")
     if name not in Device.NAMES:
         raise ValueError(f"Unknown device type {name}")
     return Device(Device.NAMES[name], int(number or index or 0))
@@ -76,8 +94,8 @@ cpu, cuda, opencl, vulkan, metal = (_maker(name) for name in ("cpu", "cuda", "op
 vpi, rocm, ext_dev, hexagon = (_maker(name) for name in ("vpi", "rocm", "ext_dev", "hexagon"))
 
 
-def device_from_target(target, dev_id=0):
+def device_from_target(target, index=None):
     """The device that a target is for."""
     from ..target import Target
 
-    return device(Target(target).kind.name, dev_id)
+    return device(Target(target).kind.name, index)

@@ -1,5 +1,7 @@
 """Tensors: elements with a shape."""
 
+import math
+
 import numpy as np
 
 from .. import _engine
@@ -66,6 +68,27 @@ class Tensor(Object):
         if self._own_dtype is None:
             self._own_dtype = DataType(self._raw()[0] if self._array is None else str(self._array.dtype))
         return self._own_dtype
+
+    @property
+    def strides(self):
+        """Distances of neighbours along each axis, counted in elements."""
+        made, step = [], 1
+        for extent in reversed(self.shape):
+            made.append(step)
+            step *= extent
+        return tuple(reversed(made))
+
+    def numel(self):
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    def is_contiguous(self):
+        """True: elements lie one after the other."""
+        return True
+
+    def data_ptr(self):
+        """The address of the elements, which none has here."""
+        raise NotImplementedError("a tensor has no address here: numpy() gives its elements")
 
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: self._facts().size)
@@ -149,6 +172,6 @@ def empty(shape, dtype="float32", device=None, mem_scope=None):
     return Tensor(np.zeros(shape, str(dtype)), device)
 
 
-def from_dlpack(value):
+def from_dlpack(ext_tensor):
     """A tensor of anything that has elements."""
-    return tensor(value)
+    return tensor(ext_tensor)

@@ -1,14 +1,16 @@
 """Running programs: by the engine's evaluator. Nothing is compiled."""
 
+import enum
 import difflib
 
 from .. import _engine
 from .._node import EXPR, Object, get, numbers
+from .._values import Array
 from .benchmark import evaluator
 from .tensor import Tensor, tensor
 
 
-class VMInstrumentReturnKind:
+class VMInstrumentReturnKind(enum.IntEnum):
     """What an instrument of the virtual machine answers."""
 
     NO_OP, SKIP_RUN = 0, 1
@@ -37,6 +39,48 @@ class Module(Object):
         """The program itself."""
         return self
 
+    # TVM has a tree of modules with machine code; a program stands alone here, and is none.
+    kind = "passlab"
+    is_runnable, is_binary_serializable, is_compilation_exportable = True, False, False
+
+    @property
+    def imports(self):
+        """Modules of other devices: there are none."""
+        return Array()
+
+    imports_ = imports
+
+    def clear_imports(self):
+        """Forgets the modules of other devices."""
+
+    def import_module(self, module):
+        """Says that there are no modules of other devices."""
+        raise NotImplementedError("a program has no modules of other devices here: put its functions into one IRModule")
+
+    def implements_function(self, name, query_imports=False):
+        """True if there is a function of a name."""
+        return name in self.mod
+
+    def get_function_doc(self, name, query_imports=False):
+        """A text about a function: there is none."""
+
+    def get_function_metadata(self, name, query_imports=False):
+        """Facts about a function: there are none."""
+
+    def get_property_mask(self):
+        """Properties as bits: it can be run."""
+        return 2
+
+    def get_write_formats(self):
+        """Formats that it can be written in: none but that of `export_library`."""
+        return Array()
+
+    def _not_compiled(self, *args, **kwargs):
+        """Says that there is no code."""
+        raise NotImplementedError("no code is generated here: programs are evaluated, not compiled")
+
+    as_text = as_python = stats = write_to_file = _not_compiled
+
     def time_evaluator(self, func_name, dev=None, number=10, repeat=1, *args, **kwargs):
         """A function that says how long the evaluator takes."""
         return evaluator(self[func_name], repeat)
@@ -46,11 +90,7 @@ class Module(Object):
         with open(file_name, "w", encoding="utf-8") as file:
             file.write(_HEAD + self.mod.script(show_meta=True))
 
-    def inspect_source(self, fmt=""):
-        """There is no code of a device here."""
-        raise NotImplementedError("no code is generated here: programs are evaluated, not compiled")
-
-    get_source = inspect_source
+    inspect_source = get_source = _not_compiled
 
 
 Executable = VMExecutable = Module
@@ -123,6 +163,14 @@ class VirtualMachine(Object):
         if func_name not in self._outputs:
             raise StateError(f"{func_name} was not run yet: invoke_stateful does that")
         return self._outputs[func_name]
+
+    def invoke_closure(self, closure, *args):
+        """Calls a function that another one gave."""
+        return closure(*args)
+
+    def set_instrument(self, instrument):
+        """Says that nothing is told of each call: the evaluator runs a function as a whole."""
+        raise NotImplementedError("the evaluator runs a function as a whole, and tells an instrument of no call in it")
 
     def save_function(self, func_name, saved_name, *args, **kwargs):
         """Keeps a function with its arguments under another name."""

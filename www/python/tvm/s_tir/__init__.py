@@ -5,6 +5,7 @@ import difflib
 from ..tirx.stmt import MatchBufferRegion, SBlock, SBlockRealize
 from ..tirx.stmt_functor import renew_defs
 from . import analysis, dlight, sblock_scope, schedule, transform
+from .data_layout import SBijectiveLayout, SLayout, sbijective_layout, slayout
 from .sblock_scope import SBlockDependenceInfo, SBlockScope, StmtSRef
 from .schedule import Schedule, ScheduleError, ScheduleState, Trace
 

@@ -2,9 +2,12 @@
 
 import sys
 
+from ..tirx._pass_config import CONFIGS
 from ..tirx.transform import HoistedConditionals, HoistedLetBindings, fill
 
 fill(sys.modules[__name__], "s_tir")
+LoopPartitionConfig, InjectDoubleBufferConfig = CONFIGS["s_tir.LoopPartition"], CONFIGS["s_tir.InjectDoubleBuffer"]
+HoistIfThenElseConfig, HoistExpressionConfig = CONFIGS["s_tir.HoistIfThenElse"], CONFIGS["s_tir.HoistExpression"]
 _default_gpu_schedule = globals()["DefaultGPUSchedule"]
 
 

@@ -12,11 +12,11 @@ def module_global_infos(global_infos):
     """Global infos of the module; read from its source."""
 
 
-def module_set_attr(key, value, allow_overwrite=False):
+def module_set_attr(attr_key, attr_value, allow_overwrite=False):
     """An attribute of the module; read from its source."""
 
 
-def module_get_attr(key):
+def module_get_attr(attr_key):
     """An attribute of the module; read from its source."""
 
 

@@ -540,8 +540,10 @@ def _check(mod, text, origin):
         raise DiagnosticError(_rendered(text, message, 0, 1, "", origin))
 
 
-def from_source(program, extra_vars=None, check_well_formed=True, s_tir=False):
+def from_source(program, extra_vars=None, check_well_formed=True, s_tir=False, absent_params=None):
     """The program of a text, or of a function or class."""
+    if absent_params:
+        raise NotImplementedError("parameters cannot be left out here: give the program without them")
     if isinstance(program, str):
         names = dict(extra_vars or {})
         return read(textwrap.dedent(program), names)

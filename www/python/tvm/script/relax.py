@@ -5,9 +5,9 @@ import builtins
 from ._names import Word, function_decorator, in_builder
 
 
-def function(func=None, *, pure=True, private=False, check_well_formed=True):
+def function(f=None, pure=True, private=False, check_well_formed=True):
     """A function of Relax."""
-    return function_decorator(func, 1, None)
+    return function_decorator(f, 1, None)
 
 
 def macro(func=None, **options):
@@ -15,11 +15,11 @@ def macro(func=None, **options):
     return func if func is not None else (lambda inner: inner)
 
 
-def rewriter(cls):
+def rewriter(rewriter_mod):
     """A rule that rewrites programs, written as a pattern and what takes its place."""
     from ..relax.dpl.rewrite import of_class
 
-    return of_class(cls)
+    return of_class(rewriter_mod)
 
 
 def _type(text, given):
@@ -139,11 +139,11 @@ def ExternFunc(name, ty=None):
     return Extern(name, ty)
 
 
-def shape(values):
+def shape(value):
     """A shape as a value."""
     from ..relax.expr import ShapeExpr
 
-    return ShapeExpr(values)
+    return ShapeExpr(value)
 
 
 def str(value):  # noqa: A001

@@ -3,6 +3,8 @@
 from .._codes import TARGET_KINDS
 from .._node import Object
 from .._values import Map, object_classes
+from ..error import InternalError
+from ._options import options_of
 
 
 class TargetKind(Object):
@@ -10,7 +12,21 @@ class TargetKind(Object):
 
     def __init__(self, name):
         self.name = name
-        self.options = Map()
+
+    default_keys = property(lambda self: tuple(TARGET_KINDS.get(self.name, ((), {}))[0]))
+    options = property(lambda self: options_of(self.name))
+
+    @property
+    def default_device_type(self):
+        """The number of the kind of device."""
+        from ..runtime.device import Device
+
+        return Device.NAMES.get(self.name, 1)
+
+    @staticmethod
+    def options_from_name(kind_name):
+        """The options of a kind, with their types."""
+        return TargetKind(kind_name).options
 
     def __eq__(self, other):
         return self.name == (other.name if isinstance(other, TargetKind) else other)
@@ -57,7 +73,7 @@ class Target(Object):
             raise TypeError(f"target has to be a string or dictionary, not {type(target)}")
         config = dict(target)
         named = config.pop("tag", None) or config.get("kind")
-        if named in _TAGS or named in _APPLE:
+        if named in _OWN or named in _TAGS or named in _APPLE:
             config = _tagged(named) | {key: value for key, value in config.items() if key != "kind"}
         inner = config.pop("host", None)
         self.config = Map(config)
@@ -69,7 +85,7 @@ class Target(Object):
     mcpu = property(lambda self: self.config.get("mcpu", ""))
     mattr = property(lambda self: self.config.get("mattr", ""))
     tag = property(lambda self: self.config.get("tag", ""))
-    features = property(lambda self: _Features(self))
+    features = property(lambda self: TargetFeatures(self))
 
     @property
     def keys(self):
@@ -169,7 +185,29 @@ class Target(Object):
     @staticmethod
     def list_kinds():
         """Kinds that are known."""
-        return list(_KEYS)
+        return list(TARGET_KINDS)
+
+    @staticmethod
+    def target_or_current(target):
+        """A target, or that of the innermost `with` where none is given."""
+        target = Target.current() if target is None else Target(target)
+        if target is None:
+            raise ValueError("Target is not set in env or passed as argument.")
+        return target
+
+    @staticmethod
+    def from_device(device):
+        """The target for a device: the evaluator stands for a processor, and there is no other device."""
+        from ..runtime.device import device as of_text
+
+        device = of_text(device) if isinstance(device, str) else device
+        if not device.exist:
+            raise ValueError(f"Cannot detect device `{device}`: programs are evaluated here, and there is no device but the processor")
+        return Target("llvm")
+
+    def get_kind_attr(self, attr_name):
+        """What is registered for the kind of target under a name: nothing, as no code is generated."""
+        raise InternalError(f"Attribute '{attr_name}' is not registered")
 
     @staticmethod
     def canon_target(target):
@@ -227,7 +265,9 @@ def make_compilation_config(ctxt, target, target_host=None):
     return CompilationConfig(target if isinstance(target, (list, tuple)) else [target], target_host, fallback)
 
 
-class _Features:
+class TargetFeatures:
+    """Options of a target as attributes: those that it has not are None."""
+
     def __init__(self, target):
         self._target = target
 
@@ -241,6 +281,8 @@ _APPLE = {"apple/m1-gpu": 1024, "apple/m1-gpu-restricted": 256, "apple/m2-gpu": 
 
 def _tagged(name):
     """The options of a device of a name."""
+    if name in _OWN:
+        return dict(_OWN[name])
     if name in _APPLE:
         host = {"kind": "llvm", "mtriple": "arm64-apple-macos", "mcpu": f"apple-{name[6:8]}"}
         limits = {"max_threads_per_block": _APPLE[name], "max_shared_memory_per_block": 32768, "thread_warp_size": 32}
@@ -257,7 +299,7 @@ def _parse(text):
     parts = text.split()
     if not parts:
         raise ValueError("Cannot parse an empty target")
-    if parts[0] in _TAGS or parts[0] in _APPLE:
+    if parts[0] in _OWN or parts[0] in _TAGS or parts[0] in _APPLE:
         return _tagged(parts[0])
     kind = parts[0]
     if kind not in TARGET_KINDS and "/" not in kind and kind not in ("composite", "stackvm", "aocl", "test"):
@@ -277,9 +319,23 @@ def cuda(model="unknown", arch=None, options=None):
     return Target({"kind": "cuda", "arch": arch or "sm_50"})
 
 
+_OWN = {}
+"""Options of targets that were registered, by name."""
+
+
 def list_tags():
-    """Names of targets that are known."""
-    return {**_TAGS, **_APPLE}
+    """Targets that are known, by name."""
+    return Map({name: Target(name) for name in (*_TAGS, *_APPLE, *_OWN)})
+
+
+def register_tag(name, config, override=False):
+    """Gives the options of a target a name."""
+    if name in _OWN and not override:
+        raise InternalError(f'Tag "{name}" has been previously defined as: {_OWN[name]}')
+    _OWN[name] = dict(config)
+    return Target(name)
 
 
 object_classes["Target"] = Target
+
+from . import detect_target  # noqa: E402

@@ -6,6 +6,7 @@ from ..tirx.op import (  # noqa: F401
     nearbyint, popcount, power, round, rsqrt, sigmoid, sin, sinh, sqrt, sum, tan, tanh, trunc, truncdiv, truncmod,
 )  # fmt: skip
 from ..tirx.expr import CommReducer, Reduce
+from ..tirx.op import trace  # noqa: F401
 from . import operation, tag, tensor
 from .tag import tag_scope
 from .operation import (

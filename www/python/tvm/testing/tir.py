@@ -1,5 +1,5 @@
 """Schedules for matrix units of devices, which are not here."""
 
-from ..s_tir._absent import absent
+from .._absent import absent
 
 __getattr__ = absent("tvm.testing.tir", "it describes units of a device")

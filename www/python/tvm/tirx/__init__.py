@@ -8,6 +8,7 @@ from .op import *  # noqa: F403
 from .op import const, max, min  # noqa: A004
 from .op import abs, all, any, pow, round  # noqa: A004
 from .op import sum  # noqa: A004
+from ..ir.op import register_intrin_lowering
 from .buffer import (
     Buffer,
     BufferAccessKind,
@@ -20,6 +21,7 @@ from .buffer import (
 from .stmt import *  # noqa: F403
 from .stmt import Block, BlockRealize, LetStmt
 from .function import IndexMap, PrimFunc
+from .compilation_pipeline import get_default_tir_pipeline, get_tir_pipeline, register_tir_pipeline
 from . import _expr_rows, analysis, buffer, expr, function, functor, op, stmt, stmt_functor, transform
 from .functor import substitute  # noqa: F401
 from .stmt_functor import renew_defs  # noqa: F401
@@ -34,7 +36,18 @@ def build(mod, target=None, pipeline=None):
     return compile(mod, target)
 
 
+_DEVICE = {
+    *"CallFFIKernelAttr ComposeLayout DispatchContext ExecScope LambdaExpr Layout ScopeIdDef ScopeIdDefStmt TensorMapEncodeTiledAttr".split(),
+    *"TensorMapType TileLayout TilePrimitiveCall call_ffi_kernel tensormap_encode_tiled".split(),
+}
+"""Names of the dialect for kernels of one device."""
+
+
 def __getattr__(name):
+    if name in _DEVICE:
+        from .._absent import DEVICE, Absent
+
+        return Absent(f"tvm.tirx.{name}", DEVICE)
     # Up to 0.19 schedules stood here.
     if name in ("Schedule", "ScheduleError", "TensorIntrin", "schedule"):
         from .. import s_tir

@@ -5,6 +5,7 @@ from .._node import ATTRS, BUFFER, PRIM, SYMBOL, double_of, get, lazy, long_of, 
 from .._values import Array
 from ..ir.expr import StringImm
 from ..ir.type import PrimType, type_of_dtype
+from ._bits import BITS
 from .expr import (
     _NODES, AnyExtent, AttrsExpr, Broadcast, BufferData, BufferLoad, BufferRef, Cast, CommReducer, FloatImm, IntImm, Let, Not,
     PrimCall, Ramp, Select, Shuffle, _read_lanes, intrinsic_op,
@@ -25,6 +26,9 @@ def _load(expr):
             fields["value"] = get(PRIM, words[2])
         case ScalarKind.SELECT:
             fields["condition"], fields["true_value"], fields["false_value"] = prims(words[2:])
+        case ScalarKind.CALL if not isinstance(expr, PrimCall):
+            for name, item in zip("ab", words[3:]):
+                fields[name] = get(PRIM, item)
         case ScalarKind.CALL:
             fields["op"] = intrinsic_op(name_of(words[2]))
             args = prims(words[3:])
@@ -61,7 +65,6 @@ _CLASSES = {
     ScalarKind.NOT: Not,
     ScalarKind.CAST: Cast,
     ScalarKind.SELECT: Select,
-    ScalarKind.CALL: PrimCall,
     ScalarKind.LOAD: BufferLoad,
     ScalarKind.DATA: BufferData,
     ScalarKind.BUFFER: BufferRef,
@@ -94,6 +97,8 @@ def _make(number, words):
             return var
         case ScalarKind.BINARY:
             return lazy(_NODES[words[2]], PRIM, number, _load)
+        case ScalarKind.CALL:
+            return lazy(BITS.get(name_of(words[2]), PrimCall), PRIM, number, _load)
         case kind:
             return lazy(_CLASSES[kind], PRIM, number, _load)
 

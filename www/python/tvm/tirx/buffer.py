@@ -2,6 +2,7 @@
 
 import enum
 
+from .._absent import DEVICE, Absent
 from .._node import BUFFER, PRIM, get, lazy, makers, maybe, name_of, row
 from .._values import Array, DataType
 from ..ir.base import Node
@@ -122,7 +123,7 @@ class Buffer(Node):
         return IntImm(self.shape[0].dtype if self.shape else "int32", 0)
 
     buffer_type = 1
-    axis_separators = Array()
+    axis_separators = allocated_addr = Array()
 
     def _as_attr(self):
         found = self.__dict__.get("_reference")
@@ -226,6 +227,33 @@ class Buffer(Node):
         args = [type_annotation(dtype), self.data, low, _scalar(size), _scalar(int(access_mask))]
         return PrimCall(intrinsic_op("tvm_access_ptr"), args, pointer)
 
+    def elem_offset_of(self, indices, inner=True):
+        """Where an element is, counted in elements: from the first of the buffer on, or from the pointer on."""
+        from .intrin import _call
+
+        offset = _call("buffer_offset", [self[tuple(indices)]], "int32")
+        return offset if inner else self.elem_offset + offset
+
+    def byte_offset_of(self, indices, inner=True):
+        """The same in bytes."""
+        return self.elem_offset_of(indices, inner) * self.dtype.bits // 8
+
+    byte_offset = property(lambda self: self.elem_offset * self.dtype.bits // 8)
+
+    def ptr_to(self, indices):
+        """The address of an element."""
+        from .intrin import address_of
+
+        return address_of(self[tuple(indices)])
+
+    def with_dtype(self, dtype):
+        """A buffer of its own with elements of another type."""
+        return self._changed(dtype=DataType(getattr(dtype, "dtype", dtype)), _data=None)
+
+    def is_scalar(self, alloc_or_decl=True):
+        """True for a scalar of the dialect of a device, which no buffer here is."""
+        return False
+
     def get_flattened_buffer(self):
         """The buffer with one axis; itself where it has one."""
         from ..sym import Analyzer
@@ -278,6 +306,10 @@ class Buffer(Node):
         w.number(len(self.shape))
         for part in (*self.shape, *self.strides):
             w.refer(PRIM, part)
+
+
+for _name in "chunk layout local permute rearrange sub tile view with_allocated_addr".split():
+    setattr(Buffer, _name, Absent(f"Buffer.{_name}", DEVICE))
 
 
 def _load(buffer):

@@ -22,7 +22,7 @@ from ..ir.expr import Call, Expr, StringImm, Var, _head, _SizeVar, expr_makers, 
 from ..ir.op import Op, _named
 from ..ir.type import PointerType, PrimType, dtype_text, type_of_dtype
 
-PrimExpr = Expr
+PrimExpr = ExprOp = Expr
 SizeVar = _SizeVar
 
 
@@ -151,11 +151,11 @@ class NotEqualOp(EqualOp):
         return not EqualOp.__bool__(self)
 
 
-def convert(value, dtype=None):
+def convert(expr, dtype=None):
     """A value of Python as an object of the program."""
     from ..runtime import convert as runtime_convert
 
-    return runtime_convert(value, dtype)
+    return runtime_convert(expr, dtype)
 
 
 def _scalar(value, like=None):
@@ -365,6 +365,8 @@ class BufferLoad(PrimNode):
         _check_predicate(predicate, lanes, "load indices", "load a vector")
         self.predicate = predicate
 
+    source = property(lambda self: self.buffer)
+
     def __getitem__(self, index):
         index = index if isinstance(index, tuple) else (index,)
         return self.buffer[(*self.indices, *index)]
@@ -503,6 +505,13 @@ class Reduce(PrimNode):
         self._ty = self.source[value_index].ty
 
 
+class CallEffectKind:
+    """Effects that the call of an operator may have, from none to all."""
+
+    ExprAnnotation, Pure, ReadState, UpdateState = range(4)
+    Opaque = UpdateState
+
+
 class IterVar(Node):
     """A variable of a block or of an axis."""
 
@@ -567,5 +576,7 @@ def intrinsic_op(name):
         found = _intrinsic_ops[full] = _named(full)
     return found
 
+
+from ._bits import BitwiseAnd, BitwiseNot, BitwiseOr, BitwiseXor, LShift, RShift  # noqa: E402
 
 _ = (EXPR, Op, expr_makers, is_prim_expr)

@@ -181,17 +181,24 @@ class IndexMap(Node):
         words = self._asked("map_shape", shape, 3)
         return Array(get(PRIM, word) for word in words[1::2])
 
-    def map_ndarray(self, arr_src):
+    def map_tensor(self, arr_src):
         """A tensor in the mapped layout."""
         import numpy as np
 
+        from ..error import InternalError
         from ..runtime import tensor
 
         source = arr_src.numpy()
+        if len(source.shape) != len(self.initial_indices):
+            raise InternalError(f"The rank of the input array should be {len(self.initial_indices)} but got {len(source.shape)}")
         made = np.zeros([int(extent) for extent in self.map_shape(list(source.shape))], str(source.dtype))
+        if made.size != source.size:
+            raise InternalError(f"The map makes {made.size} elements of {source.size}")
         for place in np.ndindex(*source.shape):
             made[tuple(int(index) for index in self.map_indices(list(place)))] = source[place]
         return tensor(made)
+
+    map_ndarray = map_tensor
 
     def _inverse(self, shape, level):
         words = self._asked("inverse_map", shape, level)

@@ -4,7 +4,7 @@ from .._values import Array, DataType, Map
 from ..ir.expr import Call, Expr, Range, Var
 from ..ir.type import PrimType
 from .buffer import Buffer
-from .expr import BufferData, BufferLoad, BufferRef, Cast, IntImm, IterVar, PrimCall
+from .expr import BitwiseNot, BufferData, BufferLoad, BufferRef, Cast, IntImm, IterVar, PrimCall
 from . import op
 from .op import cast
 from .stmt import Bind, BufferRegion, BufferStore, For, MatchBufferRegion, SBlock, SBlockRealize, Stmt
@@ -34,6 +34,7 @@ _FIELDS = {
     "Shuffle": ["vectors", "indices"],
     "Let": ["value", "body"],
     "Not": ["a"],
+    "BitwiseNot": ["a"],
 }
 
 
@@ -61,6 +62,7 @@ _OPERATIONS = {
     "Add": op._op_add, "Sub": op._op_sub, "Mul": op._op_mul, "Div": op.truncdiv, "Mod": op.truncmod, "FloorDiv": op.floordiv,
     "FloorMod": op.floormod, "Min": op.min_, "Max": op.max_, "LT": op._op_less, "LE": op._op_less_equal, "GT": op._op_greater,
     "GE": op._op_greater_equal, "EQ": op._equal, "NE": op._not_equal, "And": op.logical_and, "Or": op.logical_or,
+    "BitwiseAnd": op.bitwise_and, "BitwiseOr": op.bitwise_or, "BitwiseXor": op.bitwise_xor, "LShift": op.shift_left, "RShift": op.shift_right,
 }  # fmt: skip
 
 
@@ -314,6 +316,8 @@ def with_index_dtype(func, dtype, values=False):
                 return copy(super().visit(node), _ty=PrimType(dtype))
             if isinstance(node, Bind):
                 return copy(node, var=self(node.var), value=self(node.value))
+            if isinstance(node, BitwiseNot):
+                return op.bitwise_not(self(node.a))
             if len(fields_of(node)) == 2 and hasattr(type(node), "_index"):
                 a, b = self(node.a), self(node.b)
                 if a is node.a and b is node.b:

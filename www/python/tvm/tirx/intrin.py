@@ -120,10 +120,10 @@ def tvm_access_ptr(ptype, data, offset, extent, rw_mask):
     return _call("tvm_access_ptr", [*args, data, offset, extent, rw_mask], PointerType(PrimType(element), scope))
 
 
-def ptr_byte_offset(base, offset, dtype):
+def ptr_byte_offset(data, byte_offset, dtype):
     """A pointer so many bytes further."""
-    pointer = PointerType(PrimType(getattr(dtype, "dtype", dtype)), getattr(base.ty, "storage_scope", ""))
-    return _call("ptr_byte_offset", [base, offset, type_annotation(dtype)], pointer)
+    pointer = PointerType(PrimType(getattr(dtype, "dtype", dtype)), getattr(data.ty, "storage_scope", ""))
+    return _call("ptr_byte_offset", [data, byte_offset, type_annotation(dtype)], pointer)
 
 
 def trace(args, trace_action="tvm.default_trace_action"):
@@ -209,6 +209,58 @@ def ignore_loop_partition(predicate):
     """A condition after which loops are not divided."""
     predicate = _scalar(predicate)
     return _call("ignore_loop_partition", [predicate], predicate.dtype)
+
+
+_BY_NAME = {
+    "handle_add_byte_offset": ("handle", "handle offset"),
+    "anylist_getitem": ("handle", "list_handle index"),
+    "anylist_resetitem": ("int32", "list_handle index"),
+    "anylist_setitem_call_packed": ("int32", "list_handle index func_name *args"),
+    "anylist_setitem_call_cpacked": ("int32", "list_handle index func_name *args"),
+    "thread_return": ("void", ""),
+    "tvm_kernel_replace_point": ("void", ""),
+    "tvm_warp_activemask": ("uint32", ""),
+    "tvm_warp_shuffle": (1, "mask value warp_id width warp_size"),
+    "tvm_warp_shuffle_down": (1, "mask value offset width warp_size"),
+    "tvm_warp_shuffle_up": (1, "mask value offset width warp_size"),
+    "tvm_warp_shuffle_xor": (1, "mask value lane_mask width warp_size"),
+    "fma": (0, "x y z"),
+    "masked_store": ("void", "buffer value *indices_and_mask"),
+}
+"""Intrinsics with the type of their result, or the place of the operand that has it, and their parameters."""
+
+
+def _by_name(name, result, params):
+    kinds = inspect.Parameter
+    signature = inspect.Signature(kinds(param.lstrip("*"), kinds.VAR_POSITIONAL if param[0] == "*" else kinds.POSITIONAL_OR_KEYWORD) for param in params.split())
+
+    def intrinsic(*args, **named):
+        args = [_scalar(_reference(arg)) for arg in signature.bind(*args, **named).args]
+        return _call(name, args, args[result].ty if isinstance(result, int) else result)
+
+    intrinsic.__name__ = name
+    intrinsic.__doc__ = f"A call of `{name}`."
+    intrinsic.__signature__ = signature
+    return intrinsic
+
+
+for _name, (_dtype, _names) in _BY_NAME.items():
+    globals()[_name] = _by_name(_name, _dtype, _names)
+
+
+def masked_load(dtype, buffer, *indices_and_mask):
+    """The lanes of a vector that a mask, which stands behind the indices, is true for."""
+    return _call("masked_load", [buffer, *indices_and_mask], dtype)
+
+
+def print_buffer(buffer_var, dtype, is_string, is_scalar, dim_num, *shape):
+    """Prints the elements of a buffer."""
+    from .op import const
+
+    extents = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else list(shape)
+    flags = [const(bool(flag), "bool") for flag in (is_string, is_scalar)]
+    dtype = getattr(dtype, "dtype", dtype)
+    return _call("print_buffer", [buffer_var, StringImm(dtype), *flags, const(dim_num, "uint32"), *extents], dtype)
 
 
 def packed_operands(args):

@@ -5,7 +5,9 @@ import math
 from .._values import DataType
 from ..error import InternalError
 from ..ir.expr import Expr, is_prim_expr
+from ..ir.op import register_intrin_lowering
 from ..ir.type import PrimType
+from ._bits import BITS, BitwiseNot
 from .expr import (
     EQ, GE, GT, LE, LT, NE, Add, And, Cast, Div, FloatImm, FloorDiv, FloorMod, IntImm, Max, Min, Mod, Mul, Not, Or, PrimCall,
     Select, Sub, _lanes_of, _scalar, intrinsic_op,
@@ -261,8 +263,8 @@ _not_equal = _compare(NE, lambda x, y: x != y)
 def _bits(name, function):
     shifts = name.startswith("shift")
 
-    def operation(a, b, span=None):
-        a, b = _match(a, b)
+    def operation(x, y, span=None):
+        a, b = _match(x, y)
         for side, value in (("LHS", a), ("RHS", b)):
             if value.dtype.type_code not in (0, 1, 6):
                 raise InternalError(f"Expected integer argument as {side} of {name}, but received {value} of type {value.dtype}")
@@ -271,7 +273,7 @@ def _bits(name, function):
         known = _ints(a, b)
         if known is not None and function is not None:
             return _wrapped(a.dtype, function(*known))
-        return PrimCall(intrinsic_op(name), [a, b], a.dtype)
+        return BITS[name](a, b)
 
     return operation
 
@@ -288,7 +290,7 @@ def bitwise_not(x, span=None):
     x = _scalar(x)
     if x.dtype.type_code not in (0, 1, 6):
         raise InternalError(f"Expected integer argument of bitwise_not, but received {x} of type {x.dtype}")
-    return PrimCall(intrinsic_op("bitwise_not"), [x], x.dtype)
+    return BitwiseNot(x)
 
 
 def call_intrin(dtype, func_name, *args, attrs=None, span=None):
@@ -349,8 +351,8 @@ def abs(x, span=None):  # noqa: A001
 
 
 def _binary(name):
-    def operation(x, y, span=None):
-        x, y = _match(x, y)
+    def operation(x1, x2, span=None):
+        x, y = _match(x1, x2)
         return PrimCall(intrinsic_op(name), [x, y], x.dtype)
 
     operation.__name__ = name
@@ -358,8 +360,14 @@ def _binary(name):
     return operation
 
 
-for _name in "atan2 copysign hypot ldexp nextafter fmod".split():
+for _name in "atan2 copysign hypot ldexp nextafter".split():
     globals()[_name] = _binary(_name)
+
+
+def fmod(x, y, span=None):
+    """The rest of a division, of the sign of the first scalar."""
+    x, y = _match(x, y)
+    return PrimCall(intrinsic_op("fmod"), [x, y], x.dtype)
 
 
 def power(x, y, span=None):
@@ -508,7 +516,18 @@ min = comm_reducer(lambda x, y: min_(x, y), lambda dtype: max_value(dtype), name
 max = comm_reducer(lambda x, y: max_(x, y), lambda dtype: min_value(dtype), name="max")  # noqa: A001
 
 
+_DEVICE = (
+    "call_ffi_kernel cooperative_tensor_fill cooperative_tensor_load cooperative_tensor_multiply_accumulate cooperative_tensor_store filter selector tensormap_encode_tiled"
+).split()
+
+
 def __getattr__(name):
-    if name.startswith("_"):
-        raise AttributeError(name)
+    if name in _DEVICE:
+        from .._absent import DEVICE, Absent
+
+        return Absent(f"tvm.tirx.op.{name}", DEVICE)
+    if name in ("buffer_data", "is_buffer_var"):
+        from . import buffer
+
+        return getattr(buffer, name)
     raise AttributeError(f"module 'tvm.tirx.op' has no attribute '{name}'")

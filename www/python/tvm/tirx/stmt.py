@@ -1,10 +1,13 @@
 """Statements."""
 
+import enum
+
 from .._codes import AttrNodeKind, AxisKind, StmtKind
 from .._node import ATTRS, BUFFER, NONE, PRIM, STMT, SYMBOL, get, lazy, makers, maybe, name_of, row
 from .._values import Array, Map, ProgramAttrs
 from ..ir.base import Node
 from ..ir.expr import Range, StringImm, Var, _SizeVar
+from ..ir.type import Type
 from .expr import IntImm, IterVar, _check_predicate, _scalar
 
 
@@ -19,7 +22,7 @@ class Stmt(Node):
         w.out.append(NONE if origin is None or origin.__dict__.get("_s") is None else origin._s << 1)
 
 
-class ForKind:
+class ForKind(enum.IntEnum):
     """How the iterations of a loop run."""
 
     SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = 0, 1, 2, 3, 4
@@ -253,8 +256,19 @@ class Continue(Stmt):
         self._begin(w, StmtKind.CONTINUE)
 
 
+class BufferRegionType(Type):
+    """The type of parts of buffers."""
+
+    def script(self, **options):
+        """The text of it, as TVM prints it."""
+        return "tirx.BufferRegionType(span=None)"
+
+
 class BufferRegion(Node):
     """Part of a buffer."""
+
+    source = property(lambda self: self.buffer)
+    ty = property(lambda self: BufferRegionType())
 
     def __init__(self, buffer, region):
         self.buffer = buffer

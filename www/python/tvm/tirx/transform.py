@@ -3,8 +3,10 @@
 import enum
 import sys
 
+from .._absent import DEVICE, Absent
 from .._catalogue import passes
 from ..ir.transform import Pass, PyModulePass, decorator, make_factory
+from ._pass_config import CONFIGS
 
 
 def fill(module, prefix):
@@ -17,6 +19,14 @@ def fill(module, prefix):
 
 
 fill(sys.modules[__name__], "tirx")
+UnrollLoopConfig, StmtSimplifyConfig, RemoveNoOpConfig = (CONFIGS[f"tirx.{name}"] for name in ("UnrollLoop", "StmtSimplify", "RemoveNoOp"))
+HoistIfThenElseConfig, HoistExpressionConfig = CONFIGS["s_tir.HoistIfThenElse"], CONFIGS["s_tir.HoistExpression"]
+
+
+def __getattr__(name):
+    if name in ("LowerTIRx", "LowerTIRxOpaque", "TilePrimitiveDispatch"):
+        return Absent(f"tvm.tirx.transform.{name}", DEVICE)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class PrimFuncPass(Pass):

@@ -1,5 +1,7 @@
 """Questions about programs."""
 
+import enum
+
 from ... import _engine
 from ..._codes import Analysis, Walk
 from ..._node import EXPR, PRIM, TYPE, BLOCK, get, number, numbers
@@ -162,7 +164,7 @@ def has_reshape_pattern(func):
     return bool(_ask(Analysis.HAS_RESHAPE_PATTERN, number(EXPR, func))[0])
 
 
-class BaseCheckResult:
+class BaseCheckResult(enum.IntEnum):
     """How far a type is a base of another one."""
 
     FAIL_L0, FAIL_L1, FAIL_L2, PASS = 0, 1, 2, 3
@@ -277,6 +279,19 @@ def _type_vars(ty, definable):
 
     walk(ty)
     return list(found.values())
+
+
+def derive_call_ret_type(func_ty, call, ctx):
+    """The type of a call of a function of a type, whose arguments have theirs."""
+    from ...ir.expr import Call
+    from ...ir.type import TupleType
+
+    if func_ty.params is None:
+        types = list(call.ty_args)
+        if not types:
+            return func_ty.ret
+        return types[0] if len(types) == 1 else TupleType(types)
+    return ctx.normalize(Call(Var("f", func_ty), call.args, call.attrs, call.ty_args)).ty
 
 
 def collect_non_negative_expressions(ty):

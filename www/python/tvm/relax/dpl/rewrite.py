@@ -66,7 +66,7 @@ class PatternMatchingRewriter(ModulePass):
     @staticmethod
     def from_pattern(pattern, func):
         """Of a pattern and a function `(expr, matches)`."""
-        return PatternMatchingRewriter(pattern, func)
+        return ExprPatternRewriter(pattern, func)
 
     @staticmethod
     def from_module(mod):
@@ -78,9 +78,7 @@ class PatternMatchingRewriter(ModulePass):
     info = property(lambda self: PassInfo(0, "PatternMatchingRewriter"))
 
     def __or__(self, other):
-        made = PatternMatchingRewriter()
-        made._parts = [*(self._parts or [self]), *(other._parts or [other])]
-        return made
+        return OrRewriter(self, other)
 
     def __call__(self, obj, *unused):
         if isinstance(obj, IRModule):
@@ -122,6 +120,29 @@ class PatternMatchingRewriter(ModulePass):
 
     def _apply(self, mod):
         return self(mod)
+
+
+class ExprPatternRewriter(PatternMatchingRewriter):
+    """Replaces what looks like one pattern by what `func(expr, matches)` gives."""
+
+    def __init__(self, pattern, func):
+        super().__init__(pattern, func)
+
+
+class OrRewriter(PatternMatchingRewriter):
+    """Does what two others do, as long as one of them finds something."""
+
+    def __init__(self, lhs, rhs):
+        super().__init__()
+        self.lhs, self.rhs = lhs, rhs
+        self._parts = [*(lhs._parts or [lhs]), *(rhs._parts or [rhs])]
+
+
+class TupleRewriter(PatternMatchingRewriter):
+    """Says that several values which no tuple holds are not found together."""
+
+    def __init__(self, patterns, func):
+        raise NotImplementedError("several values which no tuple holds are not found together here: a TuplePattern finds a tuple")
 
 
 def _called(func):

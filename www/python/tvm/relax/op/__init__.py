@@ -282,6 +282,15 @@ def register_gradient(op_name, fgradient=None, level=10):
 _fill()
 
 
+def _attention(query, key, value, bias=None, scale=None, causal_mask=None, window_size=None):
+    """Attention; with a bias it is another operator."""
+    name, tensors = ("nn.attention", ()) if bias is None else ("nn.attention_bias", (bias,))
+    return call(name, (query, key, value, *tensors), {"scale": scale, "causal_mask": causal_mask, "window_size": window_size})
+
+
+sys.modules[f"{__name__}.nn"].attention = _attention
+
+
 def to_vdevice(data, dst_vdevice):
     """The tensor on another device."""
     from ..._values import Attrs

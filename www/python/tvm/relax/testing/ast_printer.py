@@ -3,16 +3,22 @@
 from ...ir.expr import Call, GenericConst, GlobalVar, StringImm, Tuple, TupleGetItem, Var, is_prim_expr
 from ...ir.op import Op
 from ...ir.type import AnyType, FuncType, PrimType, ShapeType, StringType, TensorType, TupleType
+from .._kinds import method_of, scalar_method
+from ..expr_functor import ExprFunctor
 from ..expr import BindingBlock, DataflowBlock, DataflowVar, ExternFunc, Function, If, MatchCast, SeqExpr, ShapeExpr, VarBinding
 
 _NAMED = {DataflowVar: "name", Var: "name", GlobalVar: "name_hint"}
 
 
-def _quoted(text):
+def wrap_quotes(text):
+    """A text within quotes."""
     return f'"{text}"'
 
 
-class ASTPrinter:
+_quoted = wrap_quotes
+
+
+class ASTPrinter(ExprFunctor):
     """Writes nodes as `Name(field=value, ...)`, several fields below each other."""
 
     def __init__(self, indent_str="    ", include_ty_annotations=True, include_call_attrs=True):
@@ -43,12 +49,35 @@ class ASTPrinter:
         """An extent or another scalar."""
         return self.node("Expr", {"value": f"`{value.name if isinstance(value, Var) else value}`"})
 
+    def indent(self, text):
+        """A text further to the right."""
+        return "\n".join(self.indent_str + line if line else "" for line in text.split("\n"))
+
+    def build_list(self, members, open_tok="[", close_tok="]", force_newline=False):
+        """Members within brackets."""
+        return self.listed(members, (open_tok, close_tok), force_newline=force_newline)
+
+    def build_ast_node(self, nodename, force_newline=False, **kwargs):
+        """A node with its fields."""
+        return self.node(nodename, kwargs, force_newline)
+
+    def build_expr(self, node, nodename, force_newline=False, **kwargs):
+        """An expression with its fields and its type."""
+        return self.typed(node, nodename, kwargs, force_newline)
+
     def visit_expr(self, expr):
-        """An expression, a binding or a block."""
+        """An expression, a binding or a block, by the method for its kind."""
+        for cls, name in ((DataflowBlock, "dataflow_block_"), (BindingBlock, "binding_block_"), (MatchCast, "match_cast_"), (VarBinding, "var_binding_")):
+            if isinstance(expr, cls):
+                return getattr(self, f"visit_{name}")(expr)
+        name = method_of(type(expr))
+        return getattr(self, f"visit_{scalar_method(type(expr)) if name == 'prim_value_' else name}")(expr)
+
+    visit_binding = visit_binding_block = visit_var_def = visit_expr
+
+    def written(self, expr):
+        """The text of an expression, a binding or a block."""
         match expr:
-            case BindingBlock():
-                bindings = self.listed(map(self.visit_expr, expr.bindings), force_newline=True)
-                return self.node("DataflowBlock" if isinstance(expr, DataflowBlock) else "BindingBlock", {"bindings": bindings})
             case MatchCast():
                 return self.node(
                     "MatchCast", {"var": self.visit_expr(expr.var), "value": self.visit_expr(expr.value), "ty": self.type(expr.ty)}
@@ -76,7 +105,7 @@ class ASTPrinter:
                 return self.function(expr)
             case SeqExpr():
                 return self.typed(
-                    expr, "SeqExpr", {"blocks": self.listed(map(self.visit_expr, expr.blocks)), "body": self.visit_expr(expr.body)}
+                    expr, "SeqExpr", {"blocks": self.listed(map(self.visit_binding_block_, expr.blocks)), "body": self.visit_expr(expr.body)}
                 )
             case If():
                 parts = {name: self.visit_expr(getattr(expr, name)) for name in ("cond", "true_branch", "false_branch")}
@@ -86,6 +115,10 @@ class ASTPrinter:
         if is_prim_expr(expr):
             return self.scalar(expr)
         raise ValueError(f"Invalid Relax expression {expr} ({type(expr)})")
+
+    def block(self, name, block):
+        """A block with its bindings."""
+        return self.node(name, {"bindings": self.listed(map(self.visit_expr, block.bindings), force_newline=True)})
 
     def function(self, func):
         """A function."""
@@ -139,6 +172,14 @@ class ASTPrinter:
         raise ValueError(f"Invalid Relax Type {ty} ({type(ty)})")
 
     visit_type_ = visit_ty_ = type
+
+
+for _name in dir(ExprFunctor):
+    if _name.startswith("visit_") and _name.endswith("_"):
+        setattr(ASTPrinter, _name, ASTPrinter.written)
+# Blocks of a sequence go to the first of these, whatever they are, as in TVM.
+ASTPrinter.visit_binding_block_ = lambda self, block: self.block("BindingBlock", block)
+ASTPrinter.visit_dataflow_block_ = lambda self, block: self.block("DataflowBlock", block)
 
 
 def dump_ast(exp, indent_str="    ", include_ty_annotations=True, include_call_attrs=True):

@@ -23,6 +23,9 @@ def emit_te(func, *args, **kwargs):
     return BlockBuilder.current().emit_te(func, *args, **kwargs)
 
 
+start_checkpoint, end_checkpoint = op.grad.start_checkpoint, op.grad.end_checkpoint
+
+
 def _mapped(result, each):
     if isinstance(result, (list, tuple)):
         return [each(value) if isinstance(value, Expr) else value for value in result]

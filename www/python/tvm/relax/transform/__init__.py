@@ -2,6 +2,7 @@
 
 import sys
 
+from ..._absent import Absent
 from ..._catalogue import passes
 from ...ir.module import IRModule
 from ...ir.transform import (
@@ -200,6 +201,21 @@ def _rename_globals(mod, replacements):
     from ..expr_functor import rename_globals
 
     return rename_globals(mod, replacements)
+
+
+_ABSENT = {
+    **dict.fromkeys(("MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"), "tuning measures programs on machines"),
+    **dict.fromkeys(("AttachExternModules", "RunCodegen"), "programs are evaluated, and no code is made of them"),
+    **dict.fromkeys(("AlterOpImpl", "SplitCallTIRByPattern", "UpdateVDevice"), "the engine has no such pass"),
+    "IPCAllReduceRewrite": "there is one process and one device",
+}
+"""Passes of TVM that are not here, and the reason."""
+
+
+def __getattr__(name):
+    if name in _ABSENT:
+        return Absent(f"tvm.relax.transform.{name}", _ABSENT[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 transform = sys.modules[__name__]

@@ -1,6 +1,7 @@
 """Schedules: tensor programs transformed by one instruction after the other. The engine applies each."""
 
 import inspect
+import math
 import random
 
 from ... import _engine
@@ -128,6 +129,8 @@ class Schedule(Object):
             return rand_var_or_sref
         name = self._name(rand_var_or_sref)
         if name in self._values:
+            if isinstance(self._values[name], StmtSRef):
+                raise TypeError(f"{name} stands for no loop: the block stays where it is, or is written out")
             return self._values[name]
         number = _engine.call("table_handle", self._state, name)
         if number == 0:
@@ -137,6 +140,9 @@ class Schedule(Object):
 
     def get_sref(self, rand_var_or_stmt):
         """A loop or block in its place."""
+        mark = self._values.get(self._names.get(id(rand_var_or_stmt)))
+        if isinstance(mark, StmtSRef):
+            return mark
         stmt = self.get(rand_var_or_stmt) if isinstance(rand_var_or_stmt, RV) else rand_var_or_stmt
         return self.state.get_sref(stmt)
 
@@ -439,6 +445,32 @@ class Schedule(Object):
             made.append(factor)
             left //= factor
         return [left, *reversed(made)] if n > 1 else [extent]
+
+    def sample_partitioned_tile(self, loop, n, partition_pos=0, innerpart_factor=1, decision=None):
+        """Factors of the extent of a loop, of which those from a place on are together a multiple of a number."""
+        extent = self._extent(loop)
+        if extent is None or extent % innerpart_factor:
+            decision = [-1, *[1] * (n - 1)]
+        elif decision is None:
+            while decision is None or math.prod(decision[partition_pos:]) % innerpart_factor:
+                decision = self._factors(extent, n, -1)
+        decision = [int(item) for item in decision]
+        made = self._do("sample_partitioned_tile", ExprRV, loop=loop, n=n, partition_pos=partition_pos,
+                        innerpart_factor=innerpart_factor, decision=decision)  # fmt: skip
+        self._values.update(zip((item.name for item in made), decision))
+        return made
+
+    def sample_compute_location(self, block, decision=None):
+        """A loop around the first block that reads what a block writes; -1 leaves the block where it is, -2 writes it out."""
+        block = self._block(block)
+        here = self.copy()
+        readers = here.get_consumers(block)
+        depth = len(here.get_loops(readers[0])) if readers else 0
+        decision = self._random.randint(-2, depth - 1) if decision is None else min(int(decision), depth - 1)
+        made = self._do("sample_compute_location", LoopRV, block=block, decision=decision)
+        if decision < 0:
+            self._values[made.name] = StmtSRef.inline_mark() if decision == -2 else StmtSRef.root_mark()
+        return made
 
     def sample_categorical(self, candidates, probs, decision=None):
         """One of several numbers, with these chances."""

@@ -1,5 +1,6 @@
 """The program under a schedule: its loops and blocks, and what is known of them."""
 
+import enum
 import collections
 
 from ... import _engine
@@ -12,7 +13,7 @@ from ..sblock_scope import Dependency, SBlockScope, StmtSRef
 CachedFlags = collections.namedtuple("CachedFlags", ["affine_binding", "region_cover", "stage_pipeline"])
 
 
-class ScheduleDebugMask:
+class ScheduleDebugMask(enum.IntEnum):
     """What is checked after each instruction; the engine checks always."""
 
     VERIFY_SREF_TREE, VERIFY_CACHED_FLAGS = 1, 2

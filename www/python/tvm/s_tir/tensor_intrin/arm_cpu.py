@@ -1,6 +1,6 @@
 """Intrinsics of Arm."""
 
-from .._absent import absent
+from ..._absent import absent
 from ._names import NAMES
 from .dot_product_common import *  # noqa: F403
 

@@ -1,6 +1,6 @@
 """Intrinsics of CUDA's tensor cores."""
 
-from .._absent import absent
+from ..._absent import absent
 from ._names import NAMES
 
 globals().update(NAMES["cuda"])

@@ -1,6 +1,6 @@
 """Intrinsics of matrices that a group of threads of Apple's GPUs holds."""
 
-from .._absent import absent
+from ..._absent import absent
 from ._names import NAMES
 
 globals().update(NAMES["metal"])

@@ -1,6 +1,6 @@
 """Intrinsics of AMD's GPUs."""
 
-from .._absent import absent
+from ..._absent import absent
 from ._names import NAMES
 
 globals().update(NAMES["rocm"])

@@ -1,5 +1,6 @@
 """`I`: modules, call by call."""
 
+from ..ir import dummy_global_info, vdevice  # noqa: F401
 from .base import Frame, innermost
 
 
@@ -64,6 +65,39 @@ def module_attrs(attrs, allow_overwrite=False):
     frame.attrs = attrs
 
 
-def module_global_infos(infos):
+def module_get_attr(attr_key):
+    """An attribute of the module; None where it has none of the name."""
+    return (innermost(IRModuleFrame, "I.ir_module()").attrs or {}).get(attr_key)
+
+
+def module_set_attr(attr_key, attr_value, allow_overwrite=False):
+    """Sets an attribute of the module."""
+    frame = innermost(IRModuleFrame, "I.ir_module()")
+    if not allow_overwrite and attr_key in (frame.attrs or {}):
+        raise ValueError(f"Duplicate module attr {attr_key}")
+    frame.attrs = {**(frame.attrs or {}), attr_key: attr_value}
+
+
+def module_global_infos(global_infos):
     """Sets what all functions of the module may name."""
-    innermost(IRModuleFrame, "I.ir_module()").infos = infos
+    innermost(IRModuleFrame, "I.ir_module()").infos = global_infos
+
+
+def lookup_name(name):
+    """True if the module has a function of a name."""
+    return name in innermost(IRModuleFrame, "I.ir_module()").variables
+
+
+def lookup_vdevice(target_kind=None, device_index=-1):
+    """The device of a kind and a number among the global infos of the module."""
+    devices = list(innermost(IRModuleFrame, "I.ir_module()").infos.get("vdevice", ()))
+    if target_kind is not None:
+        devices = [device for device in devices if device.target.kind.name == target_kind]
+    if not devices:
+        raise ValueError(f"The module has no device {target_kind or ''}")
+    return devices[max(device_index, 0)]
+
+
+def meta_var(value):
+    """A value of Python under a name, which no variable of the program stands for."""
+    return value

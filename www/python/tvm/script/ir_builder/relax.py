@@ -5,6 +5,7 @@ from ...relax import op as _op
 from ...relax.expr import BindingBlock, DataflowBlock, DataflowVar, Function, MatchCast, SeqExpr, VarBinding
 from ...relax.utils import convert_to_expr
 from .. import relax as _types
+from ..._absent import Absent
 from .base import Frame, innermost
 from .ir import IRModuleFrame, decl_function
 
@@ -132,9 +133,9 @@ def func_attr(attrs):
     _function().attrs.update(attrs)
 
 
-def func_ret_ty(ty):
+def func_ret_ty(ret_ty):
     """Sets the type of the result."""
-    _function().ret_ty = ty
+    _function().ret_ty = ret_ty
 
 
 func_ret_struct_info = func_ret_type = func_ret_ty
@@ -191,5 +192,5 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     if name in ("If", "Then", "Else", "SeqExpr"):
-        raise NotImplementedError(f"R.{name} of the builder is not here; R.function in a text has conditionals")
+        return Absent(f"R.{name} of the builder", "R.function in a text has conditionals")
     return getattr(_types, name)

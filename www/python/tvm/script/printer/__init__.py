@@ -173,7 +173,7 @@ def to_json(node):
 
     key = f"{len(_saved)}"
     _saved[key] = node.clone() if isinstance(node, IRModule) else node
-    return json.dumps({"attrs": {"tvm_version": "0.27.0"}, "passlab": key})
+    return json.dumps({"metadata": {"tvm_version": "0.27.0"}, "passlab": key})
 
 
 def of_json(text):

@@ -1,6 +1,10 @@
 """Parts of TVM that are not here: their names are, so that a program which imports one runs until it uses it."""
 
 
+DEVICE = "it is part of the dialect for kernels of one device, and programs here are for none"
+"""The reason for what belongs to that dialect."""
+
+
 class Absent:
     """What is not here; a use of it says so."""
 
