@@ -28,6 +28,14 @@ _fill()
 VMBuiltinLower = LowerRuntimeBuiltin  # noqa: F821
 
 
+def LegalizeOps(customize_legalize_map=None, skip_ops=None, enable_warning=False):
+    """A pass that turns operators into calls of tensor programs. Functions of Python, of the map or registered, lower operators in
+    another way: each is given the builder and the call, and returns an expression."""
+    from .legalize import LegalizeOpsPass
+
+    return LegalizeOpsPass(customize_legalize_map, skip_ops, enable_warning)
+
+
 def BindParams(func_name, params):
     """A pass that replaces parameters of a function by constants, by variable or name."""
     from .bind import bind_params_pass
