@@ -201,6 +201,7 @@ class _Legalize(PyExprMutator):
 
 def _lowered_by_engine(builder, call):
     """What the engine makes of a call: programs and bindings go to the builder."""
+    call = builder.normalize(call)
     used, given = [], {}
 
     def learn(value):
