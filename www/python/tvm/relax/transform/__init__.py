@@ -36,6 +36,14 @@ def LegalizeOps(customize_legalize_map=None, skip_ops=None, enable_warning=False
     return LegalizeOpsPass(customize_legalize_map, skip_ops, enable_warning)
 
 
+def AlterOpImpl(op_impl_map, op_buffer_transforms):
+    """A pass that replaces tensor programs by their attribute `operator_name`. What goes into the new one and comes out of it is
+    brought to its layouts and back, by a map of indices for each buffer."""
+    from .alter_op_impl import alter_op_impl_pass
+
+    return alter_op_impl_pass(op_impl_map, op_buffer_transforms)
+
+
 def BindParams(func_name, params):
     """A pass that replaces parameters of a function by constants, by variable or name."""
     from .bind import bind_params_pass
