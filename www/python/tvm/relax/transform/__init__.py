@@ -44,6 +44,13 @@ def AlterOpImpl(op_impl_map, op_buffer_transforms):
     return alter_op_impl_pass(op_impl_map, op_buffer_transforms)
 
 
+def UpdateVDevice(new_vdevice, index):
+    """A pass that replaces a device of the module by another one, wherever types name it."""
+    from .update_vdevice import update_vdevice_pass
+
+    return update_vdevice_pass(new_vdevice, index)
+
+
 def BindParams(func_name, params):
     """A pass that replaces parameters of a function by constants, by variable or name."""
     from .bind import bind_params_pass
