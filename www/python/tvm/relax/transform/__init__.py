@@ -51,6 +51,13 @@ def UpdateVDevice(new_vdevice, index):
     return update_vdevice_pass(new_vdevice, index)
 
 
+def RunCodegen(target_options=None, entry_functions=None):
+    """A pass that gives functions with the attribute `Codegen` to the compiler `relax.ext.NAME`, a function that is registered."""
+    from .run_codegen import run_codegen_pass
+
+    return run_codegen_pass(target_options, entry_functions)
+
+
 def BindParams(func_name, params):
     """A pass that replaces parameters of a function by constants, by variable or name."""
     from .bind import bind_params_pass
