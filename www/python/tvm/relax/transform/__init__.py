@@ -232,6 +232,14 @@ def _rename_globals(mod, replacements):
     return rename_globals(mod, replacements)
 
 
+from .compilers import (
+    AttachExternModules,
+    IPCAllReduceRewrite,
+    MetaScheduleTuneIRMod,
+    MetaScheduleTuneTIR,
+    SplitCallTIRByPattern,
+)
+
 transform = sys.modules[__name__]
 sys.modules[__name__ + ".transform"] = transform
 _ = (IRModule, ModulePass, PassInfo, UserPass)
