@@ -62,7 +62,7 @@ class LegalizeOpsPass(PyModulePass):
     def __init__(self, own, skip_ops, enable_warning):
         super().__init__(self._lower, PassInfo(0, "LegalizeOps"))
         self._own = {str(name): rule for name, rule in (own or {}).items()}
-        self._skipped = [Op.get(name).name for name in skip_ops or ()]
+        self._skipped = [str(name) for name in skip_ops or ()]
         self._warns = bool(enable_warning)
         self._alone = by_engine(None, self._skipped, self._warns)
 
@@ -73,6 +73,8 @@ class LegalizeOpsPass(PyModulePass):
             raise RuleError(*exc.args) if str(exc).startswith("To legalize") else exc from None
 
     def _describe(self, descs):
+        for name in self._skipped:
+            Op.get(name)
         return super()._describe(descs) if self._own or _registered() else self._alone._describe(descs)
 
     def _lower(self, mod, ctx):
@@ -148,7 +150,8 @@ class _Legalize(PyExprMutator):
         return tirx.transform.ConvertSSA()(DeadCodeElimination()(made))
 
     def visit_call_(self, op):
-        call = self.builder_.normalize(super().visit_call_(op))
+        call = super().visit_call_(op)
+        call = call if call is op else self.builder_.normalize(call)
         if not isinstance(call, Call) or not isinstance(call.op, Op) or call.op.name in self._skipped:
             return call
         rule = self._rule(call)
