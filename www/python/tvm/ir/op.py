@@ -64,6 +64,10 @@ class Op(Expr):
                 return self._fact(5)
             case "FPurity":
                 return self._fact(6)
+            case "FLegalize":
+                from ..relax.transform.legalize import default_rule
+
+                return default_rule(self.name)
         return None
 
     def has_attr(self, attr_name):
@@ -75,8 +79,8 @@ class Op(Expr):
         register_op_attr(self.name, attr_name, value, plevel)
 
     def reset_attr(self, attr_name):
-        """Forgets what was registered here under a name."""
-        _attributes.pop((self.name, attr_name), None)
+        """Forgets what there is under a name, also what the engine knows."""
+        _attributes[self.name, attr_name] = (None, -1)
 
     def add_type_rel(self, rel_name, type_rel_func=None):
         """Operators of one's own have no types here."""

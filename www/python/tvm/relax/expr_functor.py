@@ -348,12 +348,10 @@ class PyExprMutator(_Base):
         body = self.visit_with_new_scope(op.body, params)
         if body is op.body and all(a is b for a, b in zip(params, op.params)):
             return op
-        from .analysis import free_symbolic_vars
-
-        _ = free_symbolic_vars
-        ret = op.ret_ty if _same_type(body.ty, op.ret_ty) else body.ty
-        made = Function(params, body, ret if ret is not MISSING else op.ret_ty, op.is_pure, op.attrs)
-        return _from(made, op)
+        # The type that was written stays where the body, which may know less now, does not contradict it.
+        ret = op.ret_ty if all(a is b for a, b in zip(params, op.params)) else self.visit_type(op.ret_ty)
+        ret = ret if body.ty is MISSING or body.ty.is_base_of(ret) else body.ty
+        return _from(Function(params, body, ret, op.is_pure, op.attrs), op)
 
     def visit_with_new_scope(self, expr, params=None):
         """An expression in a scope of its own."""

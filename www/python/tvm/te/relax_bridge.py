@@ -128,7 +128,18 @@ def gen_call_tir_inputs(func, args, kwargs):
     unbound = operands.unbound(outputs)
     program = create_prim_func([*operands.params, *unbound, *outputs], "int64").without_attr("global_symbol")
     given = [*operands.given, *(operands.outer.get(var, var) for var in unbound)]
-    return program, given, [TensorType([substitute(extent, operands.outer) for extent in item.shape], item.dtype) for item in outputs]
+    device = _device_of(args)
+    types = [TensorType([substitute(extent, operands.outer) for extent in item.shape], item.dtype, device) for item in outputs]
+    return program, given, types
+
+
+def _device_of(value):
+    """The device of the first tensor among arguments that names one."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return next((device for device in map(_device_of, value) if device is not None), None)
+    return getattr(getattr(value, "ty", None), "vdevice", None)
 
 
 def _expressed(add, func, args, kwargs):

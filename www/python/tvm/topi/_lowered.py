@@ -27,14 +27,14 @@ def program_of(name, args, kwargs):
     """The tensor program of a call of an operator of Relax over variables, which are its parameters, and the type of its result."""
     from ..relax import op
     from ..relax.block_builder import BlockBuilder
-    from ..relax.transform import LegalizeOps
+    from ..relax.transform.legalize import by_engine
 
     params = _variables([*args, *kwargs.values()])
     inner = BlockBuilder()
     with inner.function("main", params):
         result = inner.emit(op.call(name, args, kwargs))
         inner.emit_func_output(result)
-    lowered = LegalizeOps()(inner.get())
+    lowered = by_engine()(inner.get())
     call = lowered["main"].body.blocks[0].bindings[0].value
     if not call.args or call.args[0] not in lowered.functions:
         raise NoExpression(f"{name} has no tensor program here")

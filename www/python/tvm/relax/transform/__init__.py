@@ -29,6 +29,36 @@ _fill()
 VMBuiltinLower = LowerRuntimeBuiltin  # noqa: F821
 
 
+def LegalizeOps(customize_legalize_map=None, skip_ops=None, enable_warning=False):
+    """A pass that turns operators into calls of tensor programs. Functions of Python, of the map or registered, lower operators in
+    another way: each is given the builder and the call, and returns an expression."""
+    from .legalize import LegalizeOpsPass
+
+    return LegalizeOpsPass(customize_legalize_map, skip_ops, enable_warning)
+
+
+def AlterOpImpl(op_impl_map, op_buffer_transforms):
+    """A pass that replaces tensor programs by their attribute `operator_name`. What goes into the new one and comes out of it is
+    brought to its layouts and back, by a map of indices for each buffer."""
+    from .alter_op_impl import alter_op_impl_pass
+
+    return alter_op_impl_pass(op_impl_map, op_buffer_transforms)
+
+
+def UpdateVDevice(new_vdevice, index):
+    """A pass that replaces a device of the module by another one, wherever types name it."""
+    from .update_vdevice import update_vdevice_pass
+
+    return update_vdevice_pass(new_vdevice, index)
+
+
+def RunCodegen(target_options=None, entry_functions=None):
+    """A pass that gives functions with the attribute `Codegen` to the compiler `relax.ext.NAME`, a function that is registered."""
+    from .run_codegen import run_codegen_pass
+
+    return run_codegen_pass(target_options, entry_functions)
+
+
 def BindParams(func_name, params):
     """A pass that replaces parameters of a function by constants, by variable or name."""
     from .bind import bind_params_pass
@@ -203,20 +233,13 @@ def _rename_globals(mod, replacements):
     return rename_globals(mod, replacements)
 
 
-_ABSENT = {
-    **dict.fromkeys(("MetaScheduleTuneIRMod", "MetaScheduleTuneTIR"), "tuning measures programs on machines"),
-    **dict.fromkeys(("AttachExternModules", "RunCodegen"), "programs are evaluated, and no code is made of them"),
-    **dict.fromkeys(("AlterOpImpl", "SplitCallTIRByPattern", "UpdateVDevice"), "the engine has no such pass"),
-    "IPCAllReduceRewrite": "there is one process and one device",
-}
-"""Passes of TVM that are not here, and the reason."""
-
-
-def __getattr__(name):
-    if name in _ABSENT:
-        return Absent(f"tvm.relax.transform.{name}", _ABSENT[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+from .compilers import (
+    AttachExternModules,
+    IPCAllReduceRewrite,
+    MetaScheduleTuneIRMod,
+    MetaScheduleTuneTIR,
+    SplitCallTIRByPattern,
+)
 
 transform = sys.modules[__name__]
 sys.modules[__name__ + ".transform"] = transform
