@@ -16,6 +16,7 @@ from ..ir.expr import Expr, GlobalVar
 from ..ir.function import BaseFunc
 from ..ir.module import IRModule
 from ..ir.type import Type
+from ..runtime.device import Device
 from ._python_calls import expand
 
 BUILT_IN = {"T", "R", "I", "tir", "tirx", "relax", "ir", "tvm"}
@@ -145,6 +146,15 @@ class _Fold(ast.NodeTransformer):
         self.changed = True
         return ast.copy_location(self._given(made), node)
 
+    def _device(self, node):
+        """`R.opencl(2)` as the engine reads devices."""
+        indices = [self._try(arg) for arg in node.args] if not node.keywords else [None]
+        if len(indices) > 1 or not all(isinstance(index, ast.Constant) for index in indices):
+            return None
+        self.changed = True
+        made = Device(Device.NAMES[node.func.attr], *(index.value for index in indices))
+        return ast.copy_location(ast.parse(f"R.device({made.device_type}, {made.index})", mode="eval").body, node)
+
     def _constant_call(self, node, value):
         """The number that a function of Python gives whatever its arguments are: it has to read none of them."""
         if not isinstance(value, types.FunctionType) or value.__module__.startswith("tvm.") or node.keywords:
@@ -205,6 +215,10 @@ class _Fold(ast.NodeTransformer):
             if dotted in ("R.ShapeExpr", "relax.ShapeExpr"):
                 self.changed = True
                 node.func = ast.Attribute(ast.Name("R", ast.Load()), "shape", ast.Load())
+            if node.func.value.id in ("R", "relax") and node.func.attr in Device.NAMES and self._free(ast.Tuple(node.args, ast.Load())):
+                made = self._device(node)
+                if made is not None:
+                    return made
             if dotted in ("R.const", "relax.const"):
                 made = self._constant(node)
                 if made is not None:
@@ -214,6 +228,8 @@ class _Fold(ast.NodeTransformer):
                 return self.visit(node.args[0])
         if isinstance(node.func, ast.Name) and node.func.id not in self.bound:
             value = self.names.get(node.func.id)
+            if hasattr(value, "_macro_source"):
+                return self.generic_visit(node)
             if callable(value) and getattr(value, "__module__", "") in _SCALAR_FUNCTIONS:
                 self.changed = True
                 node.func = ast.Attribute(ast.Name("T", ast.Load()), value.__name__, ast.Load())

@@ -2,6 +2,7 @@
 
 import builtins
 
+from ..runtime.device import cpu, cuda, device, ext_dev, hexagon, metal, opencl, rocm, vpi, vulkan, webgpu  # noqa: F401
 from ._names import Word, function_decorator, in_builder
 
 

@@ -4,6 +4,7 @@ import inspect
 import textwrap
 
 from ._names import Word, function_decorator, in_builder
+from .ir import meta_var  # noqa: F401
 
 
 def prim_func(func=None, *, private=False, check_well_formed=True, s_tir=False, persistent=False):
@@ -27,7 +28,14 @@ def macro(func=None, *, hygienic=True):
     return _Macro(func) if func is not None else _Macro
 
 
-inline = hint_inline = macro
+def inline(func=None, *args):
+    """A function of Python that is written out where a program calls it."""
+    if args or (func is not None and not inspect.isfunction(func)):
+        raise ValueError("T.inline takes no arguments: it decorates a function")
+    return macro(func)
+
+
+hint_inline = inline
 
 
 class _Scalar(Word):
@@ -73,6 +81,40 @@ def handle(dtype=None, storage_scope="global"):
     from ..tirx import Var as Make
 
     return Make("", PointerType(PrimType(dtype or "void"), storage_scope))
+
+
+def iter_var(var, dom, iter_type, thread_tag):
+    """A variable of an axis."""
+    from ..ir.expr import Range
+    from ..tirx import IterVar
+
+    return IterVar(Range(*dom) if isinstance(dom, (list, tuple)) else dom, var, getattr(IterVar, iter_type), thread_tag)
+
+
+def broadcast(value, lanes):
+    """A vector of one value."""
+    from ..tirx import Broadcast
+
+    return Broadcast(value, lanes)
+
+
+def ramp(base, stride, lanes):
+    """A vector of values with equal steps."""
+    from ..tirx import Ramp
+
+    return Ramp(base, stride, lanes)
+
+
+class _BufferWord(Word):
+    """`T.Buffer`, which makes a buffer where Python calls it."""
+
+    def __call__(self, *args, **options):
+        from .ir_builder.tirx import Buffer as make
+
+        return make(*args, **options)
+
+
+Buffer = buffer = _BufferWord("T", "Buffer")
 
 
 def target(config, host=None):

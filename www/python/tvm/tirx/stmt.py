@@ -443,7 +443,9 @@ def _load(stmt):
             elif words[1] == AttrNodeKind.NOTHING:
                 fields["node"] = None
             else:
-                fields["node"] = IterVar(None, get(SYMBOL, words[2]), IterVar.ThreadIndex, name_of(words[3]))
+                extent = get(PRIM, words[5])
+                dom = Range.from_min_extent(IntImm(extent.dtype, 0), extent) if name_of(words[4]) == "thread_extent" else None
+                fields["node"] = IterVar(dom, get(SYMBOL, words[2]), IterVar.ThreadIndex, name_of(words[3]))
             fields["attr_key"], fields["value"] = name_of(words[4]), get(PRIM, words[5])
             fields["body"] = get(STMT, words[6])
         case StmtKind.ALLOC:
