@@ -17,7 +17,9 @@ from ..ir.function import BaseFunc
 from ..ir.module import IRModule
 from ..ir.type import Type
 from ..runtime.device import Device
+from ..tirx.expr import IntImm, IterVar
 from ._python_calls import expand
+from .printer import ITER_TYPES
 
 BUILT_IN = {"T", "R", "I", "tir", "tirx", "relax", "ir", "tvm"}
 
@@ -146,6 +148,19 @@ class _Fold(ast.NodeTransformer):
         self.changed = True
         return ast.copy_location(self._given(made), node)
 
+    def _axis(self, value):
+        """A variable of an axis as it is written in a program."""
+        self.changed = True
+        made = ast.parse(f'T.iter_var(0, None, "{ITER_TYPES[value.iter_type]}", "{value.thread_tag}")', mode="eval").body
+        made.args[0] = self._given(value.var)
+        if value.dom is not None:
+            made.args[1] = ast.parse("T.Range(0, 0)", mode="eval").body
+            made.args[1].args = [self._scalar(value.dom.min), self._scalar(value.dom.min + value.dom.extent)]
+        return made
+
+    def _scalar(self, value):
+        return ast.Constant(value.value) if isinstance(value, IntImm) and value.dtype == "int32" else self._given(value)
+
     def _device(self, node):
         """`R.opencl(2)` as the engine reads devices."""
         indices = [self._try(arg) for arg in node.args] if not node.keywords else [None]
@@ -263,6 +278,8 @@ class _Fold(ast.NodeTransformer):
     def visit_Name(self, node):
         if isinstance(node.ctx, ast.Load) and node.id in self.names and node.id not in self.bound:
             value = self.names[node.id]
+            if isinstance(value, IterVar):
+                return self._axis(value)
             if value is None or isinstance(value, (tuple, list, bool)):
                 literal = _literal_node(value)
                 if literal is not None:
