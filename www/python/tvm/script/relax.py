@@ -3,6 +3,7 @@
 import builtins
 
 from ..runtime.device import cpu, cuda, device, ext_dev, hexagon, metal, opencl, rocm, vpi, vulkan, webgpu  # noqa: F401
+from ._macros import macro_decorator
 from ._names import Word, function_decorator, in_builder
 
 
@@ -11,9 +12,9 @@ def function(func=None, *, pure=True, private=False, check_well_formed=True):
     return function_decorator(func, 1, None)
 
 
-def macro(func=None, **options):
-    """A macro, which is written out where it is used."""
-    return func if func is not None else (lambda inner: inner)
+def macro(func=None, *options, hygienic=True):
+    """A macro, which is written out where it is used. One that is not hygienic uses names as they are there."""
+    return macro_decorator(func, options, hygienic)
 
 
 def rewriter(cls):

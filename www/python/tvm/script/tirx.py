@@ -1,8 +1,6 @@
 """`T`: tensor programs."""
 
-import inspect
-import textwrap
-
+from ._macros import macro_decorator
 from ._names import Word, function_decorator, in_builder
 from .ir import meta_var  # noqa: F401
 
@@ -12,27 +10,14 @@ def prim_func(func=None, *, private=False, check_well_formed=True, s_tir=False, 
     return function_decorator(func, 1, None)
 
 
-class _Macro:
-    def __init__(self, func):
-        self.func = func
-        self.__name__ = func.__name__
-        source = textwrap.dedent(inspect.getsource(func))
-        self._macro_source = source + "\n"
-
-    def __call__(self, *args, **kwargs):
-        return None
-
-
-def macro(func=None, *, hygienic=True):
+def macro(func=None, *options, hygienic=True):
     """A macro, which is written out where it is used."""
-    return _Macro(func) if func is not None else _Macro
+    return macro_decorator(func, options, hygienic)
 
 
-def inline(func=None, *args):
+def inline(func=None, *options):
     """A function of Python that is written out where a program calls it."""
-    if args or (func is not None and not inspect.isfunction(func)):
-        raise ValueError("T.inline takes no arguments: it decorates a function")
-    return macro(func)
+    return macro_decorator(func, options, True)
 
 
 hint_inline = inline

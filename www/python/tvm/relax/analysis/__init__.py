@@ -295,6 +295,7 @@ def name_to_binding(func):
 
 def remove_all_unused(func):
     """A function without bindings that nothing uses."""
+    from ...ir.transform import PassContext
     from ..transform import DeadCodeElimination
 
     name = "main"
@@ -302,7 +303,9 @@ def remove_all_unused(func):
 
     if isinstance(func, SeqExpr):
         return remove_all_unused(Function(free_vars(func), func)).body
-    mod = DeadCodeElimination([name])(IRModule({GlobalVar(name): func}))
+    # No pass of the user's: its instruments, which may want whole modules, do not look at this one.
+    with PassContext():
+        mod = DeadCodeElimination([name])(IRModule({GlobalVar(name): func}))
     return mod[name]
 
 
