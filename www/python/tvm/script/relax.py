@@ -176,13 +176,25 @@ def prim_value(value):
     return make(value)
 
 
+def call_packed(func, *args, ty_args=None, **attrs):
+    """A call of a function that is linked in."""
+    from ..ir.expr import Call
+    from ..relax.op import _callee
+
+    types = ty_args if isinstance(ty_args, (list, builtins.tuple)) else [] if ty_args is None else [ty_args]
+    return Call(_callee(func), args, attrs or None, types)
+
+
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     built = in_builder("relax", name)
     if built is not None:
         return built
-    from ..relax import op
+    from ..relax import expr, op
+
+    if name in ("SeqExpr", "ShapeExpr", "TupleGetItem"):
+        return getattr(expr, name)
 
     found = getattr(op, name, None)
     return found if found is not None else Word("R", name)
