@@ -109,6 +109,32 @@ def test_an_inline_function_keeps_what_it_saw():
     tvm.ir.assert_structural_equal(main, expected)
 
 
+def test_any_number_of_arguments():
+    @T.inline
+    def add(target, *sources, **places):
+        with T.sblock("add"):
+            v = T.axis.spatial(4, places["at"])
+            target[v] = sources[0][v] + sources[1][v]
+
+    @T.prim_func(private=True, s_tir=True)
+    def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+        for i in range(4):
+            add(C, A, B, at=i)
+            add(A, B, C, at=i)
+
+    @T.prim_func(private=True, s_tir=True)
+    def expected(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("add"):
+                v = T.axis.spatial(4, i)
+                C[v] = A[v] + B[v]
+            with T.sblock("add_1"):
+                v = T.axis.spatial(4, i)
+                A[v] = B[v] + C[v]
+
+    tvm.ir.assert_structural_equal(main, expected)
+
+
 def test_names_of_values_are_no_bindings():
     @R.function(private=True)
     def main(x: R.Tensor(("n", 4), "float32")):

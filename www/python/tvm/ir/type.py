@@ -24,6 +24,11 @@ class Type(Node):
 
     span = None
 
+    @staticmethod
+    def missing():
+        """The type of what nobody has asked the engine about."""
+        return MISSING
+
     def is_missing(self):
         """True if nothing is known yet, because nobody has asked the engine."""
         return False

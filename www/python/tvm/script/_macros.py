@@ -34,6 +34,10 @@ class Macro:
         stored = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         return sorted(stored - self.params())
 
+    def is_variadic(self):
+        """True if it takes any number of arguments."""
+        return bool(self.tree.args.vararg or self.tree.args.kwarg)
+
     def params(self):
         """Names of its parameters."""
         return {node.arg for node in ast.walk(self.tree.args) if isinstance(node, ast.arg)}
@@ -49,6 +53,22 @@ def macro_decorator(func, options, hygienic):
     if options or (func is not None and not inspect.isfunction(func)):
         raise ValueError("a macro takes no arguments but `hygienic`: it decorates a function")
     return Macro(func, hygienic) if func is not None else lambda inner: Macro(inner, hygienic)
+
+
+def _node(value):
+    if isinstance(value, tuple):
+        return ast.Tuple([_node(item) for item in value], ast.Load())
+    if isinstance(value, dict):
+        return ast.Dict([ast.Constant(key) for key in value], [_node(item) for item in value.values()])
+    return value if isinstance(value, ast.AST) else ast.Constant(value)
+
+
+def _suffix_blocks(body, use):
+    """Gives the blocks of a macro other names where it is written out again."""
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "T.sblock" and node.args and isinstance(node.args[0], ast.Constant):
+                node.args[0] = ast.Constant(f"{node.args[0].value}_{use}")
 
 
 def _names_of(func):
@@ -74,13 +94,23 @@ class _Renamed(ast.NodeTransformer):
         return node if new is None or not isinstance(node.ctx, ast.Load) else copy.deepcopy(new)
 
 
-def _functions(tree):
-    """The functions of Relax in a text."""
-    return [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and any("R.function" in ast.unparse(item) for item in node.decorator_list)
-    ]
+class _Picked(ast.NodeTransformer):
+    """Takes parts of tuples and dictionaries that are written out: `(a, b)[0]`."""
+
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        index = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(node.value, ast.Tuple) and isinstance(index, int):
+            return node.value.elts[index]
+        if isinstance(node.value, ast.Dict) and isinstance(index, str):
+            return node.value.values[[key.value for key in node.value.keys].index(index)]
+        return node
+
+
+def _functions(tree, decorator="R.function"):
+    """The functions of a dialect in a text."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [node for node in functions if any(decorator in ast.unparse(item) for item in node.decorator_list)]
 
 
 def _blocks(statement):
@@ -89,11 +119,15 @@ def _blocks(statement):
 
 
 def inlined(tree, names):
-    """Writes out macros in functions of Relax. Gives the names around the text, with those that macros captured; None without any."""
+    """Writes out macros in functions of Relax, and in tensor programs those that take any number of arguments; the engine knows the
+    others. Gives the names around the text, with those that macros captured; None without any."""
     inline = _Inline(names)
-    for function in _functions(tree):
-        inline.taken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | set(names)
-        function.body = inline.block(function.body)
+    for decorator in ("R.function", "T.prim_func"):
+        inline.only_variadic = decorator != "R.function"
+        for function in _functions(tree, decorator):
+            inline.taken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | set(names)
+            inline.uses = {}
+            function.body = inline.block(function.body)
     if not inline.changed:
         return None
     ast.fix_missing_locations(tree)
@@ -105,6 +139,8 @@ class _Inline:
         self.names = dict(names)
         self.changed = False
         self.taken = set()
+        self.only_variadic = False
+        self.uses = {}
 
     def block(self, statements):
         """Statements without calls of macros."""
@@ -137,19 +173,23 @@ class _Inline:
     def call(self, statement):
         """The first call of a macro in a statement."""
         calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-        return next((node for node in calls if isinstance(self.names.get(node.func.id), Macro)), None)
+        macros = ((node, self.names.get(node.func.id)) for node in calls)
+        return next((node for node, macro in macros if isinstance(macro, Macro) and (macro.is_variadic() or not self.only_variadic)), None)
 
     def written(self, macro, call):
         """The statements of a macro for a call, and its value."""
         given = inspect.signature(macro.func).bind(*call.args, **{item.arg: item.value for item in call.keywords})
         given.apply_defaults()
-        new = {name: value if isinstance(value, ast.AST) else ast.Constant(value) for name, value in given.arguments.items()}
+        new = {name: _node(value) for name, value in given.arguments.items()}
         new.update((name, self.fresh(name)) for name in macro.locals())
         for name in macro.free() if macro.hygienic else ():
             if name in macro.captured:
                 new[name] = self.fresh(name)
                 self.names[new[name]] = macro.captured[name]
-        body = [_Renamed(new).visit(copy.deepcopy(statement)) for statement in macro.tree.body]
+        body = [_Picked().visit(_Renamed(new).visit(copy.deepcopy(statement))) for statement in macro.tree.body]
+        use = self.uses[macro] = self.uses.get(macro, -1) + 1
+        if use:
+            _suffix_blocks(body, use)
         if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
             body = body[1:]
         value = body.pop().value if body and isinstance(body[-1], ast.Return) else None

@@ -51,7 +51,7 @@ def function_decorator(func, depth, options):
             raise TypeError(f"Expect a function, but got: {func}")
         if in_class(depth + 1):
             return func
-        made = read_function(func, names_around(depth + 1))
+        made = read_function(func, names_around(depth + 1, func))
         if isinstance(made, BaseFunc):
             made.__dict__["__name__"] = func.__name__
         return made

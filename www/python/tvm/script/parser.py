@@ -251,8 +251,8 @@ def _source(thing):
     return plain, (inspect.getsourcefile(thing), first, indent)
 
 
-def names_around(depth):
-    """What names mean in the frame of who calls and around it."""
+def names_around(depth, func=None):
+    """What names mean in the frame of who calls and around it; `func` has globals of its own."""
     frame = inspect.currentframe()
     for _ in range(depth + 1):
         frame = frame.f_back
@@ -267,6 +267,7 @@ def names_around(depth):
             break
     inner = frames[0]
     names.update(inner.f_globals)
+    names.update(getattr(func, "__globals__", {}))
     for outer in reversed(frames[:2]):
         if outer.f_globals is inner.f_globals:
             names.update(outer.f_locals)
@@ -275,7 +276,11 @@ def names_around(depth):
 
 def closure_names(func):
     """What names mean inside of a function."""
-    names = dict(func.__globals__)
+    return func.__globals__ | _nonlocals(func)
+
+
+def _nonlocals(func):
+    names = {}
     try:
         names.update(inspect.getclosurevars(func).nonlocals)
     except (ValueError, TypeError):
@@ -315,7 +320,7 @@ def in_class(depth):
 def read_function(func, names):
     """The function of the program that a decorated function is."""
     text, origin = _source(func)
-    made = read(text, names | closure_names(func), origin)
+    made = read(text, names | _nonlocals(func), origin)
     if isinstance(made, IRModule) and len(made) == 1:
         made = made.values()[0]
     return made
@@ -358,11 +363,11 @@ def from_source(program, extra_vars=None, check_well_formed=True, s_tir=False):
     if isinstance(program, str):
         names = dict(extra_vars or {})
         return read(textwrap.dedent(program), names)
-    names = dict(extra_vars or {}) if extra_vars else names_around(1)
+    names = dict(extra_vars or {}) if extra_vars else names_around(1, program)
     if inspect.isclass(program):
         text, origin = _source(program)
         return read(text, names, origin)
-    return read_function(program, names)
+    return read_function(program, getattr(program, "__globals__", {}) | names)
 
 
 parse = from_source
