@@ -265,7 +265,7 @@ class PyExprMutator(_Base):
         """A variable with a type: itself when it has it."""
         if var.ty is not MISSING and _same_type(var.ty, ty):
             return var
-        made = type(var)(var.name, ty)
+        made = _variable(var, ty)
         made.__dict__["_from"] = var
         return made
 
@@ -458,9 +458,14 @@ class PyExprMutator(_Base):
 
     def visit_var_def_(self, var):
         ty = MISSING if var.ty is MISSING else self.visit_type(var.ty)
-        return var if ty is var.ty else type(var)(var.name, ty)
+        return var if ty is var.ty else _variable(var, ty)
 
     visit_dataflow_var_def_ = visit_var_def_
+
+
+def _variable(var, ty):
+    """A variable like another one, of another type."""
+    return (DataflowVar if isinstance(var, DataflowVar) else Var)(var.name, ty)
 
 
 def _same_type(a, b):
@@ -544,18 +549,21 @@ def rename_globals(mod, replacements):
     return made
 
 
-def copy_with_new_vars(func):
-    """A copy of a function with variables of its own."""
+def copy_with_new_vars(func, mod=None):
+    """A copy of a function with variables of its own, symbolic ones too. Of functions of `mod` it knows the types."""
 
     class Copy(PyExprMutator):
         def visit_var_def_(self, var):
-            made = type(var)(var.name, var.ty)
-            self.set_var_remap(var, made)
-            return made
+            if var not in self._remap:
+                self.set_var_remap(var, _variable(var, self.visit_type(var.ty)))
+            return self._remap[var]
 
         visit_dataflow_var_def_ = visit_var_def_
 
-    return Copy().visit_expr(func)
+        def visit_var_(self, op):
+            return self.visit_var_def_(op) if is_prim_expr(op) else super().visit_var_(op)
+
+    return Copy(mod).visit_expr(func)
 
 
 _ = (Binding, Node, PrimType, _VISITOR_METHODS)
