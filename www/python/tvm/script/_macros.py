@@ -254,4 +254,7 @@ class _Values:
 def _meta_value(statement):
     value = statement.value if isinstance(statement, ast.Assign) else None
     is_meta = isinstance(value, ast.Call) and ast.unparse(value.func) in ("I.meta_var", "T.meta_var") and len(value.args) == 1
-    return value.args[0] if is_meta and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name) else None
+    if not is_meta or len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
+        return None
+    # What a call gives stays behind its name: it may not stand where the name is used.
+    return None if any(isinstance(node, ast.Call) for node in ast.walk(value.args[0])) else value.args[0]
