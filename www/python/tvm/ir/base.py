@@ -101,6 +101,7 @@ def _ids(lhs, rhs):
 
 
 def _mismatch(lhs, rhs, map_free_vars):
+    lhs, rhs = (value.asobject() if hasattr(value, "asobject") else value for value in (lhs, rhs))
     if lhs is rhs:
         return None
     kind, ids = _ids(lhs, rhs)
@@ -141,6 +142,8 @@ def structural_hash(node, map_free_vars=False):
     from .module import IRModule
     from .type import Type
 
+    if hasattr(node, "asobject"):
+        node = node.asobject()
     if hasattr(node, "_row_s"):
         node = PrimFunc([], node)
     if isinstance(node, IRModule):

@@ -337,6 +337,8 @@ class Var(Expr):
     """A variable. One that holds a scalar may stand in shapes and tensor programs."""
 
     def __init__(self, name=None, ty=None, span=None, *, name_hint=None, dtype=None, struct_info=None):
+        if name is not None and name_hint is not None:
+            raise TypeError("Specify either name or name_hint, not both")
         name = name_hint if name is None else name
         if not isinstance(name, str):
             raise TypeError("name must be a str")
@@ -357,7 +359,6 @@ class Var(Expr):
         self._ty = ty
         self.span = span
 
-    name_hint = property(lambda self: self.name)
     vid = property(lambda self: self)
     type_annotation = property(lambda self: self.ty)
 

@@ -72,7 +72,11 @@ class IRModule(Node):
         if name not in self._functions:
             candidates = ", ".join(f'"{known}"' for known in self._functions)
             raise ValueError(f'Cannot find global var "{name}" in the Module\ncandidates are: [{candidates}]')
-        return self._vars[name]
+        var, func = self._vars[name], self._functions[name]
+        if not self._relay and var.__dict__.get("_ty") is None:
+            # The type is read when somebody asks for it.
+            var.__dict__.setdefault("_load", lambda var: var.__dict__.update(_ty=func.ty if func.ty else None))
+        return var
 
     def get_global_type_vars(self):
         """Variables of the type definitions."""

@@ -8,6 +8,7 @@ import inspect
 from .. import _engine
 from .._node import EXPR, Object, number, other_memory
 from .._values import Map
+from .expr import Var
 from .module import IRModule
 
 
@@ -477,8 +478,8 @@ def _python(value):
         return "{" + ", ".join(f"{_python(_key(key))}: {_python(item)}" for key, item in value.items()) + "}"
     if hasattr(value, "_as_attr"):
         return _python(value._as_attr())
-    if hasattr(value, "name_hint"):
-        return repr(value.name_hint)
+    if hasattr(value, "name_hint") or isinstance(value, Var):
+        return repr(_key(value))
     if hasattr(value, "numpy"):
         value = value.numpy()
     if hasattr(value, "tolist"):

@@ -101,6 +101,11 @@ class PrimType(Type):
     code = property(lambda self: self.dtype.type_code)
     itemsize = property(lambda self: self.dtype.itemsize)
 
+    def __eq__(self, other):
+        return self.dtype == DataType(other) if isinstance(other, str) else super().__eq__(other)
+
+    __hash__ = Type.__hash__
+
     def is_scalar(self):
         """True if it is no vector."""
         return self.dtype.lanes == 1

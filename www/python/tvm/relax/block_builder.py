@@ -61,6 +61,7 @@ class BlockBuilder:
 
     def __init__(self, mod=None):
         self._module = mod.clone() if mod is not None else IRModule()
+        self._is_lent = False
         words = (mod or IRModule())._words()
         words[0] = 1
         self._number = _engine.call("user_builder", _engine.words(words))
@@ -295,17 +296,23 @@ class BlockBuilder:
         var = get(EXPR, self._do(Build.ADD_FUNCTION, number(EXPR, func), name_id(func_name))[0])
         name = var.name_hint
         if name not in self._module._functions:
-            self._module[GlobalVar(name)] = func
+            self._own_module()[GlobalVar(name)] = func
         return self._module.get_global_var(name)
 
     def update_func(self, gv, updated_func):
         """Replaces a function."""
         self._do(Build.UPDATE_FUNCTION, name_id(gv.name_hint), number(EXPR, updated_func))
-        self._module[gv] = updated_func
+        self._own_module()[gv] = updated_func
 
     def get(self):
-        """The module so far."""
-        return self._module.clone()
+        """The module so far. What is added later is in another one."""
+        self._is_lent = True
+        return self._module
+
+    def _own_module(self):
+        if self._is_lent:
+            self._module, self._is_lent = self._module.clone(), False
+        return self._module
 
     def finalize(self):
         """The module."""

@@ -67,7 +67,13 @@ def dims_of(values):
     """Extents as scalar expressions."""
     if isinstance(values, ShapeExpr):
         return values.values
-    return Array(IntImm("int64", int(value)) if isinstance(value, Integral) else prim_value(value) for value in values)
+    return Array(_extent(value) for value in values)
+
+
+def _extent(value):
+    """A value as an extent; numbers have 64 bits."""
+    is_number = isinstance(value, Integral) or (isinstance(value, IntImm) and value.dtype != "int64")
+    return IntImm("int64", int(value)) if is_number else prim_value(value)
 
 
 class DataflowVar(Var):

@@ -121,8 +121,10 @@ class PyExprVisitor(_Base):
 
     def visit_prim_value_(self, op):
         """A scalar."""
-        for var in variables_of(op):
-            self.visit_expr(var)
+        from ..tirx.functor import parts
+
+        for part in parts(op):
+            self.visit_expr(part)
 
     def visit_prim_func_(self, op):
         """A tensor program."""
@@ -235,7 +237,7 @@ class PyExprMutator(_Base):
         """A variable with a type: itself when it has it."""
         if var.ty is not MISSING and _same_type(var.ty, ty):
             return var
-        made = type(var)(var.name_hint, ty)
+        made = _variable(var, ty)
         made.__dict__["_from"] = var
         return made
 
@@ -245,14 +247,26 @@ class PyExprMutator(_Base):
 
     def visit_expr(self, expr):
         made = ExprFunctor.visit_expr(self, expr)
-        return made if made is expr or isinstance(made, (Var, GlobalVar, Op)) else self.builder_.normalize(made)
+        if isinstance(made, (Var, GlobalVar, Op)) or is_prim_expr(made):
+            return made
+        is_done = made is expr and not (isinstance(made, (Call, Tuple, TupleGetItem, If)) and made.ty is MISSING)
+        return made if is_done else self.builder_.normalize(made)
 
     def visit_expr_post_order(self, expr):
         """An expression over operands that were visited."""
         return getattr(PyExprMutator, "visit_" + method_of(type(expr)))(self, expr)
 
     def visit_type(self, ty):
-        """A type."""
+        """A type over expressions that were visited. That of a function depends on none of the scope."""
+        if isinstance(ty, TensorType) and ty.shape is not None:
+            shape = self.visit_expr(ty.shape)
+            return ty if shape is ty.shape else TensorType(shape, ty.dtype, ty.vdevice)
+        if isinstance(ty, ShapeType) and ty.values is not None:
+            values = [self.visit_expr(value) for value in ty.values]
+            return ty if all(a is b for a, b in zip(values, ty.values)) else ShapeType(values)
+        if isinstance(ty, TupleType):
+            fields = [self.visit_type(field) for field in ty.fields]
+            return ty if all(a is b for a, b in zip(fields, ty.fields)) else TupleType(fields)
         return ty
 
     def visit_span(self, span):
@@ -272,9 +286,9 @@ class PyExprMutator(_Base):
         return op
 
     def visit_prim_value_(self, op):
-        for var in variables_of(op):
-            self.visit_expr(var)
-        return op
+        from ..tirx.functor import rebuild
+
+        return rebuild(op, self.visit_expr)
 
     def visit_prim_func_(self, op):
         return op
@@ -286,9 +300,8 @@ class PyExprMutator(_Base):
         return op
 
     def visit_shape_expr_(self, op):
-        for value in op.values:
-            self.visit_expr(value)
-        return op
+        values = [self.visit_expr(value) for value in op.values]
+        return op if all(a is b for a, b in zip(values, op.values)) else _from(ShapeExpr(values), op)
 
     def visit_var_(self, op):
         return self._remap.get(op, op)
@@ -307,9 +320,15 @@ class PyExprMutator(_Base):
         args = [self.visit_expr(arg) for arg in op.args]
         types = [self.visit_type(ty) for ty in op.ty_args]
         same = callee is op.op and all(a is b for a, b in zip(args, op.args)) and all(a is b for a, b in zip(types, op.ty_args))
-        if same:
+        if is_prim_expr(op):
+            from ..tirx.functor import copy
+
+            return op if same else copy(op, op=callee, args=Array(args))
+        ty = MISSING if op.ty is MISSING else self.visit_type(op.ty)
+        if same and ty is op.ty:
             return op
-        return _from(Call(callee, args, op.attrs, types, op.span), op)
+        # Over other operands the type is inferred anew.
+        return _from(Call(callee, args, op.attrs, types, op.span, ty=ty if same else None), op)
 
     def visit_if_(self, op):
         cond = self.visit_expr(op.cond)
@@ -344,13 +363,20 @@ class PyExprMutator(_Base):
         return _from(SeqExpr(blocks, body), op)
 
     def visit_function_(self, op):
-        params = [self.visit_var_def(param) for param in op.params]
+        params = []
+        for param in op.params:
+            made = self.visit_var_def(param)
+            if made is not param:
+                self.set_var_remap(param, made)
+            params.append(made)
+        same = all(a is b for a, b in zip(params, op.params))
+        ret = op.ret_ty if same or op.ret_ty is None else self.visit_type(op.ret_ty)
         body = self.visit_with_new_scope(op.body, params)
-        if body is op.body and all(a is b for a, b in zip(params, op.params)):
+        if body is op.body and same:
             return op
-        # The type that was written stays where the body, which may know less now, does not contradict it.
-        ret = op.ret_ty if all(a is b for a, b in zip(params, op.params)) else self.visit_type(op.ret_ty)
-        ret = ret if body.ty is MISSING or body.ty.is_base_of(ret) else body.ty
+        if ret is not None and body.ty is not MISSING and not _same_type(body.ty, ret) and not body.ty.is_base_of(ret):
+            # The body gives something else than before.
+            ret = body.ty
         return _from(Function(params, body, ret, op.is_pure, op.attrs), op)
 
     def visit_with_new_scope(self, expr, params=None):
@@ -407,10 +433,15 @@ class PyExprMutator(_Base):
         return self.builder_.end_block(block)
 
     def visit_var_def_(self, var):
-        return var
+        ty = MISSING if var.ty is MISSING else self.visit_type(var.ty)
+        return var if ty is var.ty else _variable(var, ty)
 
-    def visit_dataflow_var_def_(self, var):
-        return var
+    visit_dataflow_var_def_ = visit_var_def_
+
+
+def _variable(var, ty):
+    """A variable like another one, of another type."""
+    return (DataflowVar if isinstance(var, DataflowVar) else Var)(var.name, ty)
 
 
 def _same_type(a, b):
@@ -457,68 +488,7 @@ def mutator(cls):
     return _decorated(cls)
 
 
-# ---- walks ----
-
-
-def children(expr):
-    """The expressions directly inside of one, in the order in which they are evaluated."""
-    if isinstance(expr, Tuple):
-        return list(expr.fields)
-    if isinstance(expr, TupleGetItem):
-        return [expr.tuple_value]
-    if isinstance(expr, If):
-        return [expr.cond, expr.true_branch, expr.false_branch]
-    if isinstance(expr, SeqExpr):
-        found = [part for block in expr.blocks for binding in block.bindings for part in (binding.value, binding.var)]
-        return [*found, expr.body]
-    if isinstance(expr, Function):
-        return [*expr.params, expr.body]
-    if isinstance(expr, ShapeExpr):
-        return list(expr.values)
-    if isinstance(expr, Call) and not is_prim_expr(expr):
-        return [expr.op, *expr.args]
-    return []
-
-
-def post_order_visit(expr, fvisit):
-    """Calls a function with every expression once, children first."""
-    seen = set()
-    stack = [(expr, False)]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            fvisit(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children(node)))
-
-
-def all_bindings(expr):
-    """All bindings in an expression."""
-    found = []
-
-    def visit(node):
-        if isinstance(node, SeqExpr):
-            for block in node.blocks:
-                found.extend(block.bindings)
-
-    post_order_visit(expr, visit)
-    return found
-
-
-def used_vars(expr):
-    """Variables that an expression uses, each once."""
-    found = {}
-
-    class Find(PyExprVisitor):
-        def visit_var_(self, op):
-            found.setdefault(id(op), op)
-
-        visit_dataflow_var_ = visit_var_
-
-    Find().visit_expr(expr)
-    return Array(found.values())
+# ---- uses ----
 
 
 def map_dataflow_blocks(func, mod, change):
@@ -555,18 +525,21 @@ def rename_globals(mod, replacements):
     return made
 
 
-def copy_with_new_vars(func):
-    """A copy of a function with variables of its own."""
+def copy_with_new_vars(func, mod=None):
+    """A copy of a function with variables of its own, symbolic ones too. Of functions of `mod` it knows the types."""
 
     class Copy(PyExprMutator):
         def visit_var_def_(self, var):
-            made = type(var)(var.name_hint, var.ty)
-            self.set_var_remap(var, made)
-            return made
+            if var not in self._remap:
+                self.set_var_remap(var, _variable(var, self.visit_type(var.ty)))
+            return self._remap[var]
 
         visit_dataflow_var_def_ = visit_var_def_
 
-    return Copy().visit_expr(func)
+        def visit_var_(self, op):
+            return self.visit_var_def_(op) if is_prim_expr(op) else super().visit_var_(op)
+
+    return Copy(mod).visit_expr(func)
 
 
 _ = (Binding, Node, PrimType)

@@ -11,7 +11,7 @@ class DummyGlobalInfo(GlobalInfo):
         return []
 
     def _row_o(self, w):
-        w.text("relax.DummyGlobalInfo")
+        w.text("DummyGlobalInfo")
         w.maybe_text(None)
         w.number(0)
         w.fields([])
@@ -52,10 +52,13 @@ class VDevice(GlobalInfo):
         self.memory_scope = fields.get("memory_scope", "global")
 
     def _row_o(self, w):
-        w.text("relax.VDevice")
+        w.text("VDevice")
         w.maybe_text(None)
         w.number(0)
         target = None if self.target is None else self.target._as_attr()
+        if target is not None and list(target) == ["kind"]:
+            # As a program writes a target of which nothing but the kind is said.
+            target = target["kind"]
         w.fields(
             [
                 ("target", target),

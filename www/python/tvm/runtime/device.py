@@ -91,7 +91,7 @@ def _maker(name):
 
 
 cpu, cuda, opencl, vulkan, metal = (_maker(name) for name in ("cpu", "cuda", "opencl", "vulkan", "metal"))
-vpi, rocm, ext_dev, hexagon = (_maker(name) for name in ("vpi", "rocm", "ext_dev", "hexagon"))
+vpi, rocm, ext_dev, hexagon, webgpu = (_maker(name) for name in ("vpi", "rocm", "ext_dev", "hexagon", "webgpu"))
 
 
 def device_from_target(target, index=None):

@@ -146,7 +146,7 @@ class VirtualMachine(Object):
 
     def set_input(self, func_name, *args, **kwargs):
         """Sets the inputs of a function, by place or by name."""
-        names = [param.name_hint for param in self.module.mod[func_name].params]
+        names = [param.name for param in self.module.mod[func_name].params]
         params = names[len(args) :]
         for name in kwargs.keys() - set(params):
             near = difflib.get_close_matches(name, params, 1)

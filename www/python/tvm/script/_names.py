@@ -43,6 +43,7 @@ def in_builder(dialect, name):
 
 def function_decorator(func, depth, options):
     """Reads a decorated function; with options alone, gives the decorator."""
+    from ..ir.function import BaseFunc
     from .parser import in_class, names_around, read_function
 
     def decorate(func, depth=0):
@@ -50,6 +51,9 @@ def function_decorator(func, depth, options):
             raise TypeError(f"Expect a function, but got: {func}")
         if in_class(depth + 1):
             return func
-        return read_function(func, names_around(depth + 1))
+        made = read_function(func, names_around(depth + 1, func))
+        if isinstance(made, BaseFunc):
+            made.__dict__["__name__"] = func.__name__
+        return made
 
     return decorate(func, depth + 1) if func is not None else decorate

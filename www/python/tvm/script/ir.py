@@ -34,6 +34,16 @@ def vdevice(target=None, vdevice_id=0, memory_scope="global"):
     return VDevice(target, vdevice_id, memory_scope)
 
 
+class meta_var:  # noqa: N801
+    """A value that Python computes while a program is read."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __iter__(self):
+        return (meta_var(item) for item in self.value)
+
+
 def pyfunc(func):
     """A function of Python in a module."""
     return func

@@ -2,11 +2,9 @@
 names that it uses from around it."""
 
 import ast
-import dis
 import inspect
 import linecache
 import textwrap
-import types
 
 from .. import _engine
 from .._node import ATTRS, EXPR, Object, Writer, get
@@ -16,10 +14,9 @@ from ..ir.expr import Expr, GlobalVar
 from ..ir.function import BaseFunc
 from ..ir.module import IRModule
 from ..ir.type import Type
+from ._folding import BUILT_IN, Fold
+from ._macros import Macro, inlined, meta_variables
 from ._python_calls import expand
-
-BUILT_IN = {"T", "R", "I", "tir", "tirx", "relax", "ir", "tvm"}
-
 
 class _Names(Object):
     """Values of names around a text."""
@@ -104,196 +101,6 @@ def _words(text):
         return []
 
 
-_SCALAR_FUNCTIONS = ("tvm.tirx.expr", "tvm.tirx.op", "tvm.tirx.intrin")
-
-
-class _Fold(ast.NodeTransformer):
-    """Computes what only Python knows, such as `len(shape)` or `getattr(T, dtype)`, before the text is read."""
-
-    def __init__(self, names, bound):
-        self.names = names
-        self.bound = bound
-        self.changed = False
-        self.extra = {}
-
-    def _free(self, node):
-        return all(name.id in self.names or name.id in _SAFE for name in ast.walk(node) if isinstance(name, ast.Name)) and not any(
-            name.id in self.bound for name in ast.walk(node) if isinstance(name, ast.Name)
-        )
-
-    def _given(self, value):
-        """A name for a value that cannot be written."""
-        name = f"_given{len(self.extra)}"
-        self.extra[name] = value
-        return ast.Name(name, ast.Load())
-
-    def _constant(self, node):
-        """`R.const` of an array of Python."""
-        from ..relax.expr import const
-
-        try:
-            names = dict(_SAFE)
-            parts = [
-                eval(compile(ast.Expression(part), "<script>", "eval"), names, self.names)  # noqa: S307
-                for part in (*node.args, *(item.value for item in node.keywords))
-            ]
-        except Exception:
-            return None
-        if not parts or isinstance(parts[0], (bool, int, float, Expr)):
-            return None
-        made = const(parts[0], parts[1] if len(parts) > 1 else None)
-        self.changed = True
-        return ast.copy_location(self._given(made), node)
-
-    def _constant_call(self, node, value):
-        """The number that a function of Python gives whatever its arguments are: it has to read none of them."""
-        if not isinstance(value, types.FunctionType) or value.__module__.startswith("tvm.") or node.keywords:
-            return None
-        params = value.__code__.co_varnames[: value.__code__.co_argcount]
-        if any(param in str(step.argval) for step in dis.get_instructions(value) if "LOAD" in step.opname for param in params):
-            return None
-        try:
-            literal = _literal_node(value(*[object() for _ in node.args]))
-        except Exception:
-            return None
-        if literal is None or not isinstance(literal, ast.Constant):
-            return None
-        self.changed = True
-        return ast.copy_location(literal, node)
-
-    def visit_keyword(self, node):
-        """A map of indices that a function of Python tells."""
-        from ..tirx.function import IndexMap
-
-        value = self.names.get(node.value.id) if node.arg == "index_map" and isinstance(node.value, ast.Name) else None
-        if not isinstance(value, types.FunctionType) or node.value.id in self.bound:
-            return self.generic_visit(node)
-        self.changed = True
-        node.value = ast.parse(str(IndexMap.from_func(value)), mode="eval").body
-        return node
-
-    def _try(self, node):
-        try:
-            value = eval(compile(ast.Expression(node), "<script>", "eval"), dict(_SAFE), self.names)  # noqa: S307
-        except Exception:
-            return None
-        literal = _literal_node(value)
-        if literal is None:
-            usable = isinstance(value, (Expr, Type)) or hasattr(type(value), "_row_o")
-            if not usable or isinstance(value, BaseFunc):
-                return None
-            literal = self._given(value)
-        self.changed = True
-        return ast.copy_location(literal, node)
-
-    def visit_Call(self, node):
-        base = node.func
-        while isinstance(base, ast.Attribute):
-            base = base.value
-        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) >= 2:
-            owner = node.args[0]
-            if isinstance(owner, ast.Name) and owner.id in BUILT_IN:
-                name = self._try(node.args[1])
-                if name is not None and isinstance(name, ast.Constant):
-                    self.changed = True
-                    return ast.copy_location(ast.Attribute(owner, name.value, ast.Load()), node)
-        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-            dotted = f"{node.func.value.id}.{node.func.attr}"
-            if dotted in ("R.TupleGetItem", "relax.TupleGetItem") and len(node.args) == 2:
-                self.changed = True
-                return self.visit(ast.copy_location(ast.Subscript(node.args[0], node.args[1], ast.Load()), node))
-            if dotted in ("R.ShapeExpr", "relax.ShapeExpr"):
-                self.changed = True
-                node.func = ast.Attribute(ast.Name("R", ast.Load()), "shape", ast.Load())
-            if dotted in ("R.const", "relax.const"):
-                made = self._constant(node)
-                if made is not None:
-                    return made
-            if dotted == "I.meta_var" and len(node.args) == 1:
-                self.changed = True
-                return self.visit(node.args[0])
-        if isinstance(node.func, ast.Name) and node.func.id not in self.bound:
-            value = self.names.get(node.func.id)
-            if callable(value) and getattr(value, "__module__", "") in _SCALAR_FUNCTIONS:
-                self.changed = True
-                node.func = ast.Attribute(ast.Name("T", ast.Load()), value.__name__, ast.Load())
-                return self.generic_visit(node)
-            literal = self._constant_call(node, value)
-            if literal is not None:
-                return literal
-            known = getattr(value, "__qualname__", "")
-            if known.startswith("relax.op."):
-                self.changed = True
-                callee = ast.Name("R", ast.Load())
-                for part in known.removeprefix("relax.op.").split("."):
-                    callee = ast.Attribute(callee, part, ast.Load())
-                node.func = callee
-                return self.generic_visit(node)
-        if isinstance(base, ast.Name) and (base.id not in BUILT_IN or base.id == "tvm") and base.id not in self.bound:
-            if base.id in self.names or base.id in _SAFE:
-                if self._free(node):
-                    found = self._try(node)
-                    if found is not None:
-                        return found
-        return self.generic_visit(node)
-
-    def _fold(self, node):
-        if self._free(node) and any(isinstance(name, ast.Name) for name in ast.walk(node)):
-            found = self._try(node)
-            if found is not None:
-                return found
-        return self.generic_visit(node)
-
-    def visit_Name(self, node):
-        if isinstance(node.ctx, ast.Load) and node.id in self.names and node.id not in self.bound:
-            value = self.names[node.id]
-            if value is None or isinstance(value, (tuple, list, bool)):
-                literal = _literal_node(value)
-                if literal is not None:
-                    self.changed = True
-                    return ast.copy_location(literal, node)
-        return node
-
-    visit_Subscript = visit_Attribute = visit_IfExp = visit_JoinedStr = visit_BinOp = visit_ListComp = visit_Compare = _fold
-
-    def visit_FunctionDef(self, node):
-        # Types of variables that Python computes are values of their own.
-        return self.generic_visit(node)
-
-
-_SAFE = {
-    name: __builtins__[name] if isinstance(__builtins__, dict) else getattr(__builtins__, name)
-    for name in (
-        "len",
-        "min",
-        "max",
-        "int",
-        "float",
-        "str",
-        "bool",
-        "tuple",
-        "list",
-        "range",
-        "abs",
-        "sum",
-        "getattr",
-        "isinstance",
-    )
-}
-
-
-def _literal_node(value, depth=0):
-    if isinstance(value, (DataType, str)):
-        return ast.Constant(str(value))
-    if value is None or isinstance(value, (bool, int, float)):
-        return ast.Constant(value)
-    if isinstance(value, (tuple, list)) and depth < 6:
-        items = [_literal_node(item, depth + 1) for item in value]
-        if all(item is not None for item in items):
-            return (ast.Tuple if isinstance(value, tuple) else ast.List)(items, ast.Load())
-    return None
-
-
 def _bound_names(tree):
     bound = set()
     for node in ast.walk(tree):
@@ -329,6 +136,11 @@ def read(text, names, origin=None, infer=True):
         if "nonlocal" in text:
             text = _without_nonlocal(text, tree)
             tree = ast.parse(text)
+        around = inlined(tree, names) if any(isinstance(value, Macro) for value in names.values()) else None
+        if around is not None:
+            text, names = ast.unparse(tree), around
+        if "meta_var" in text and meta_variables(tree):
+            text = ast.unparse(tree)
         if "R.function" in text or "T.prim_func" in text:
 
             def located(node, message):
@@ -338,7 +150,7 @@ def read(text, names, origin=None, infer=True):
             text = expand(text, tree, names, lambda program: read(program, names), located)
         bound = _bound_names(tree)
         used = _used_names(tree)
-        fold = _Fold({name: names[name] for name in used if name in names}, bound)
+        fold = Fold({name: names[name] for name in used if name in names}, bound)
         folded = fold.visit(tree)
         if fold.changed:
             text = ast.unparse(ast.fix_missing_locations(folded))
@@ -348,9 +160,10 @@ def read(text, names, origin=None, infer=True):
             if name in BUILT_IN or name not in names:
                 continue
             value = names[name]
-            macro = getattr(value, "_macro_source", None)
-            if macro is not None:
-                macros.append(macro)
+            if isinstance(value, Macro):
+                captured = {}
+                macros.append(value.source(captured))
+                given.update((other, _usable(item)) for other, item in captured.items())
                 continue
             value = _usable(value)
             if value is not None or names[name] is None:
@@ -438,8 +251,8 @@ def _source(thing):
     return plain, (inspect.getsourcefile(thing), first, indent)
 
 
-def names_around(depth):
-    """What names mean in the frame of who calls and around it."""
+def names_around(depth, func=None):
+    """What names mean in the frame of who calls and around it; `func` has globals of its own."""
     frame = inspect.currentframe()
     for _ in range(depth + 1):
         frame = frame.f_back
@@ -454,6 +267,7 @@ def names_around(depth):
             break
     inner = frames[0]
     names.update(inner.f_globals)
+    names.update(getattr(func, "__globals__", {}))
     for outer in reversed(frames[:2]):
         if outer.f_globals is inner.f_globals:
             names.update(outer.f_locals)
@@ -462,7 +276,11 @@ def names_around(depth):
 
 def closure_names(func):
     """What names mean inside of a function."""
-    names = dict(func.__globals__)
+    return func.__globals__ | _nonlocals(func)
+
+
+def _nonlocals(func):
+    names = {}
     try:
         names.update(inspect.getclosurevars(func).nonlocals)
     except (ValueError, TypeError):
@@ -502,7 +320,7 @@ def in_class(depth):
 def read_function(func, names):
     """The function of the program that a decorated function is."""
     text, origin = _source(func)
-    made = read(text, names | closure_names(func), origin)
+    made = read(text, names | _nonlocals(func), origin)
     if isinstance(made, IRModule) and len(made) == 1:
         made = made.values()[0]
     return made
@@ -547,11 +365,11 @@ def from_source(program, extra_vars=None, check_well_formed=True, s_tir=False, a
     if isinstance(program, str):
         names = dict(extra_vars or {})
         return read(textwrap.dedent(program), names)
-    names = dict(extra_vars or {}) if extra_vars else names_around(1)
+    names = dict(extra_vars or {}) if extra_vars else names_around(1, program)
     if inspect.isclass(program):
         text, origin = _source(program)
         return read(text, names, origin)
-    return read_function(program, names)
+    return read_function(program, getattr(program, "__globals__", {}) | names)
 
 
 parse = from_source

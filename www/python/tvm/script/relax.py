@@ -2,6 +2,8 @@
 
 import builtins
 
+from ..runtime.device import cpu, cuda, device, ext_dev, hexagon, metal, opencl, rocm, vpi, vulkan, webgpu  # noqa: F401
+from ._macros import macro_decorator
 from ._names import Word, function_decorator, in_builder
 
 
@@ -10,9 +12,9 @@ def function(f=None, pure=True, private=False, check_well_formed=True):
     return function_decorator(f, 1, None)
 
 
-def macro(func=None, **options):
-    """A macro, which is written out where it is used."""
-    return func if func is not None else (lambda inner: inner)
+def macro(func=None, *options, hygienic=True):
+    """A macro, which is written out where it is used. One that is not hygienic uses names as they are there."""
+    return macro_decorator(func, options, hygienic)
 
 
 def rewriter(rewriter_mod):
@@ -174,13 +176,25 @@ def prim_value(value):
     return make(value)
 
 
+def call_packed(func, *args, ty_args=None, **attrs):
+    """A call of a function that is linked in."""
+    from ..ir.expr import Call
+    from ..relax.op import _callee
+
+    types = ty_args if isinstance(ty_args, (list, builtins.tuple)) else [] if ty_args is None else [ty_args]
+    return Call(_callee(func), args, attrs or None, types)
+
+
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     built = in_builder("relax", name)
     if built is not None:
         return built
-    from ..relax import op
+    from ..relax import expr, op
+
+    if name in ("SeqExpr", "ShapeExpr", "TupleGetItem"):
+        return getattr(expr, name)
 
     found = getattr(op, name, None)
     return found if found is not None else Word("R", name)

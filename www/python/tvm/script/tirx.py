@@ -1,9 +1,8 @@
 """`T`: tensor programs."""
 
-import inspect
-import textwrap
-
+from ._macros import macro_decorator
 from ._names import Word, function_decorator, in_builder
+from .ir import meta_var  # noqa: F401
 
 
 def prim_func(func=None, *, private=False, check_well_formed=True, s_tir=False, persistent=False):
@@ -11,23 +10,17 @@ def prim_func(func=None, *, private=False, check_well_formed=True, s_tir=False, 
     return function_decorator(func, 1, None)
 
 
-class _Macro:
-    def __init__(self, func):
-        self.func = func
-        self.__name__ = func.__name__
-        source = textwrap.dedent(inspect.getsource(func))
-        self._macro_source = source + "\n"
-
-    def __call__(self, *args, **kwargs):
-        return None
-
-
-def macro(func=None, *, hygienic=True):
+def macro(func=None, *options, hygienic=True):
     """A macro, which is written out where it is used."""
-    return _Macro(func) if func is not None else _Macro
+    return macro_decorator(func, options, hygienic)
 
 
-inline = hint_inline = macro
+def inline(func=None, *options):
+    """A function of Python that is written out where a program calls it."""
+    return macro_decorator(func, options, True)
+
+
+hint_inline = inline
 
 
 class _Scalar(Word):
@@ -73,6 +66,40 @@ def handle(dtype=None, storage_scope="global"):
     from ..tirx import Var as Make
 
     return Make("", PointerType(PrimType(dtype or "void"), storage_scope))
+
+
+def iter_var(var, dom, iter_type, thread_tag):
+    """A variable of an axis."""
+    from ..ir.expr import Range
+    from ..tirx import IterVar
+
+    return IterVar(Range(*dom) if isinstance(dom, (list, tuple)) else dom, var, getattr(IterVar, iter_type), thread_tag)
+
+
+def broadcast(value, lanes):
+    """A vector of one value."""
+    from ..tirx import Broadcast
+
+    return Broadcast(value, lanes)
+
+
+def ramp(base, stride, lanes):
+    """A vector of values with equal steps."""
+    from ..tirx import Ramp
+
+    return Ramp(base, stride, lanes)
+
+
+class _BufferWord(Word):
+    """`T.Buffer`, which makes a buffer where Python calls it."""
+
+    def __call__(self, *args, **options):
+        from .ir_builder.tirx import Buffer as make
+
+        return make(*args, **options)
+
+
+Buffer = buffer = _BufferWord("T", "Buffer")
 
 
 def target(config, host=None):

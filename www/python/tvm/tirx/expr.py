@@ -515,7 +515,8 @@ class CallEffectKind:
 class IterVar(Node):
     """A variable of a block or of an axis."""
 
-    DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = 0, 1, 2, 3, 4
+    DataPar, ThreadIndex, CommReduce, Ordered, Opaque = 0, 1, 2, 3, 4
+    DimInfo = Opaque
     Unrolled, Vectorized, Parallelized, Tensorized = 5, 6, 7, 8
 
     def __init__(self, dom, var, iter_type, thread_tag="", span=None):

@@ -190,11 +190,27 @@ class AttrStmt(Stmt):
         w.refer(STMT, self.body)
 
 
+def _with_body(stmt, args, options, names):
+    """Arguments by name. A body, which such a statement once had, is kept for Python alone, as in TVM."""
+    if args and isinstance(args[0], Stmt):
+        options, args = {"body": args[0]} | options, args[1:]
+    if len(args) > len(names):
+        raise TypeError(f"{type(stmt).__name__} takes a buffer and {', '.join(names)}")
+    given = dict(zip(names, args)) | options
+    unknown = given.keys() - {"body", *names}
+    if unknown:
+        raise TypeError(f"Unexpected keyword arguments for {type(stmt).__name__}: {unknown}")
+    if given.get("body") is not None:
+        stmt.body = given["body"]
+    return given
+
+
 class AllocBuffer(Stmt):
     """A buffer, for what follows."""
 
-    def __init__(self, buffer, annotations=None, span=None):
-        self.buffer, self.annotations = buffer, Map(annotations or {})
+    def __init__(self, buffer, *args, **options):
+        given = _with_body(self, args, options, ("annotations", "span"))
+        self.buffer, self.annotations = buffer, Map(given.get("annotations") or {})
 
     def _row_s(self, w):
         self._begin(w, StmtKind.ALLOC)
@@ -205,7 +221,8 @@ class AllocBuffer(Stmt):
 class DeclBuffer(Stmt):
     """A buffer over memory that is there already, for what follows."""
 
-    def __init__(self, buffer, data=None, span=None):
+    def __init__(self, buffer, *args, **options):
+        data = _with_body(self, args, options, ("data", "span")).get("data")
         if data is None and buffer._data is None:
             raise TypeError("DeclBuffer requires a physical data binding")
         self.buffer = buffer if data is None else buffer._over(data)
@@ -457,7 +474,9 @@ def _load(stmt):
             elif words[1] == AttrNodeKind.NOTHING:
                 fields["node"] = None
             else:
-                fields["node"] = IterVar(None, get(SYMBOL, words[2]), IterVar.ThreadIndex, name_of(words[3]))
+                extent = get(PRIM, words[5])
+                dom = Range.from_min_extent(IntImm(extent.dtype, 0), extent) if name_of(words[4]) == "thread_extent" else None
+                fields["node"] = IterVar(dom, get(SYMBOL, words[2]), IterVar.ThreadIndex, name_of(words[3]))
             fields["attr_key"], fields["value"] = name_of(words[4]), get(PRIM, words[5])
             fields["body"] = get(STMT, words[6])
         case StmtKind.ALLOC:

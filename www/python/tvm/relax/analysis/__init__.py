@@ -70,14 +70,14 @@ def called_global_vars(expr):
 
 def used_vars(expr):
     """Variables that an expression uses."""
-    from ..expr_functor import used_vars as find
+    from .._walks import used_vars as find
 
     return find(expr)
 
 
 def post_order_visit(expr, fvisit):
     """Calls a function with every expression, children first."""
-    from ..expr_functor import post_order_visit as visit
+    from .._walks import post_order_visit as visit
 
     visit(expr, fvisit)
 
@@ -304,12 +304,13 @@ def name_to_binding(func):
     found = {}
     for block in func.body.blocks:
         for binding in block.bindings:
-            found.setdefault(binding.var.name_hint, Array()).append(binding)
+            found.setdefault(binding.var.name, Array()).append(binding)
     return Map(found)
 
 
 def remove_all_unused(func):
     """A function without bindings that nothing uses."""
+    from ...ir.transform import PassContext
     from ..transform import DeadCodeElimination
 
     name = "main"
@@ -317,14 +318,16 @@ def remove_all_unused(func):
 
     if isinstance(func, SeqExpr):
         return remove_all_unused(Function(free_vars(func), func)).body
-    mod = DeadCodeElimination([name])(IRModule({GlobalVar(name): func}))
+    # No pass of the user's: its instruments, which may want whole modules, do not look at this one.
+    with PassContext():
+        mod = DeadCodeElimination([name])(IRModule({GlobalVar(name): func}))
     return mod[name]
 
 
 def get_var2val(func):
     """Values of the variables of a function."""
     found = Map()
-    from ..expr_functor import all_bindings
+    from .._walks import all_bindings
 
     for binding in all_bindings(func):
         found[binding.var] = binding.value

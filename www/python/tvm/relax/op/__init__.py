@@ -11,7 +11,8 @@ from ..._node import EXPR, TYPE, Object, get
 from ...error import InternalError
 from ...ir.expr import Call, Expr, StringImm, Tuple, is_prim_expr
 from ...ir.op import Op
-from ...ir.type import Type
+from ...ir.type import PrimType, Type
+from ...runtime.device import Device
 
 
 def value_of(text, given):
@@ -34,6 +35,8 @@ class _Sequence(list):
 def _operand(value):
     if hasattr(value, "asobject"):
         return value.asobject()
+    if isinstance(value, Device):
+        return [value.device_type, value.index]
     if isinstance(value, (list, tuple)):
         return [_operand(item) for item in value]
     if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ():
@@ -63,6 +66,7 @@ def call(name, args, kwargs):
         given[name] = _operand(value)
         return name
 
+    args, kwargs = _checked(name, args, kwargs)
     for index, value in enumerate(args):
         parts.append(word(f"a{index}", value))
     for key, value in kwargs.items():
@@ -76,6 +80,29 @@ def call(name, args, kwargs):
     if window and getattr(made, "attrs", None) is not None:
         _check_window(made.attrs, int(window[1]))
     return made
+
+
+_MAKES_ELEMENTS = ("ones", "zeros", "hamming_window")
+"""Operators of which only the element type says what they make."""
+
+
+def _checked(name, args, kwargs):
+    """The arguments of an operator, after a look at shapes and element types."""
+    operands, order, _, attrs = relax_operators().get(name, ((), (), False, ()))
+    kinds = {operand: kind for operand, kind, _ in operands} | {attr["name"]: attr["type"] for attr in attrs}
+    names = list(order or kinds)
+    given = dict(zip(names, args)) | kwargs
+    if name in _MAKES_ELEMENTS and given.get("dtype") is None:
+        raise TypeError(f"{name}() needs a dtype")
+    shape = given.get("shape")
+    if isinstance(shape, (int, float)) or is_prim_expr(shape):
+        raise TypeError("shape must be a tuple/list or a Relax shape expression")
+
+    def plain(key, value):
+        return value.dtype if kinds.get(key) == "dtype" and isinstance(value, PrimType) else value
+
+    named = [plain(key, value) for key, value in zip(names, args)]
+    return [*named, *args[len(named) :]], {key: plain(key, value) for key, value in kwargs.items()}
 
 
 _WINDOW = re.compile(r"nn\.\w*(?:conv|pool)(\d)d\w*")

@@ -45,11 +45,11 @@ def emit_checkpoint(func, *args, **kwargs):
     bb = BlockBuilder.current()
 
     def begin(value):
-        return bb.emit(op.grad.start_checkpoint(value), value.name_hint + "_scp") if isinstance(value, Var) else value
+        return bb.emit(op.grad.start_checkpoint(value), value.name + "_scp") if isinstance(value, Var) else value
 
     def end(value):
         var = value if isinstance(value, Var) and isinstance(result, (list, tuple)) else bb.emit(value)
-        return bb.emit(op.grad.end_checkpoint(var), var.name_hint + "_ecp")
+        return bb.emit(op.grad.end_checkpoint(var), var.name + "_ecp")
 
     result = func(*[begin(value) for value in args], **{key: begin(value) for key, value in kwargs.items()})
     return _mapped(result, end)
@@ -134,7 +134,7 @@ def init_params(mod):
     """Zeros for the parameters of `main` that are no data."""
     made = []
     for param in mod["main"].params:
-        if param.name_hint.startswith("data"):
+        if param.name.startswith("data"):
             continue
         shape = param.ty.shape
         if not isinstance(shape, ShapeExpr) or not all(isinstance(extent, IntImm) for extent in shape):

@@ -12,7 +12,7 @@ def _param(given, name):
         return Var(name, given)
     if not isinstance(given, Var):
         raise TypeError("The type of param should be Var or Type, but got " + str(type(given)))
-    return Var(given.name_hint, given.ty)
+    return Var(given.name, given.ty)
 
 
 class Loss:

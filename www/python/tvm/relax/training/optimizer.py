@@ -37,20 +37,20 @@ class Optimizer:
                 raise ValueError(f"Parameter {param} is not a Var")
             if not isinstance(param.ty, TensorType):
                 raise ValueError(
-                    f"Optimizers only support Tensor parameters, but parameter {param.name_hint} has type {param.ty}"
+                    f"Optimizers only support Tensor parameters, but parameter {param.name} has type {param.ty}"
                 )
             if DataType(str(param.ty.dtype)).type_code not in (DataTypeCode.BFLOAT, DataTypeCode.FLOAT):
                 raise ValueError(
-                    f"Optimizers only support Tensor parameters of floating point dtype, but dtype of {param.name_hint} "
+                    f"Optimizers only support Tensor parameters of floating point dtype, but dtype of {param.name} "
                     f"is {param.ty.dtype}"
                 )
             if dtype is not None and dtype != param.ty.dtype:
                 raise ValueError(
-                    f"All parameters should have the same dtype, but parameter {param.name_hint} has dtype "
+                    f"All parameters should have the same dtype, but parameter {param.name} has dtype "
                     f"{param.ty.dtype}, which differs from the previous dtype {dtype}"
                 )
             if any(param.same_as(other) for other in params[:at]):
-                raise ValueError(f"Parameter {param.name_hint} appears more than once")
+                raise ValueError(f"Parameter {param.name} appears more than once")
             dtype = param.ty.dtype
         self.param_list = params
         self.dtype = dtype
@@ -90,7 +90,7 @@ class Optimizer:
         return bb.get()[self.name]
 
     def _param_and_gradient(self, bb, params, gradients, at):
-        name = self.param_list[at].name_hint
+        name = self.param_list[at].name
         return name, bb.emit(TupleGetItem(params, at), name), bb.emit(TupleGetItem(gradients, at), name + "_grad")
 
     def _decayed(self, bb, name, param, gradient):

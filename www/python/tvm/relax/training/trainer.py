@@ -27,8 +27,8 @@ class Trainer:
         self._state_vars = params[behind : behind + self._state_num]
         self._params = [None] * self._param_num
         self._states = [None] * self._state_num
-        self._param_name_to_pos = {param.name_hint: at for at, param in enumerate(self._param_vars)}
-        self._state_name_to_pos = {state.name_hint: at for at, state in enumerate(self._state_vars)}
+        self._param_name_to_pos = {param.name: at for at, param in enumerate(self._param_vars)}
+        self._state_name_to_pos = {state.name: at for at, state in enumerate(self._state_vars)}
         if zero_init_param_state:
             self.zero_init_params()
             self.zero_init_states()

@@ -58,7 +58,7 @@ def _joined(backbone, loss, count, name):
     for at, var in enumerate(given[:count]):
         # An output that the loss alone uses becomes a variable of the block. A scalar stays one: types may depend on it.
         if not any(var.same_as(other) for other in given[count:]) and not isinstance(var.ty, PrimType):
-            given[at] = DataflowVar(var.name_hint, var.ty)
+            given[at] = DataflowVar(var.name, var.ty)
             replaced.append((var, given[at]))
     from ...ir.base import structural_equal
 

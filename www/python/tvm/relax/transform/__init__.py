@@ -2,7 +2,6 @@
 
 import sys
 
-from ..._absent import Absent
 from ..._catalogue import passes
 from ...ir.module import IRModule
 from ...ir.transform import (
@@ -212,7 +211,7 @@ def _usages(mod):
     from ..._values import Array, Map
     from ..analysis import used_vars
     from ..expr import Function
-    from ..expr_functor import all_bindings
+    from .._walks import all_bindings
 
     found = Map()
     for func in mod.values():

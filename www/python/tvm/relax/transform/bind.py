@@ -68,7 +68,7 @@ class _Substitute(PyExprMutator):
         ty = self.visit_type(var.ty)
         if ty is var.ty:
             return var
-        new = type(var)(var.name_hint, ty)
+        new = type(var)(var.name, ty)
         self.set_var_remap(var, new)
         return new
 
@@ -89,7 +89,7 @@ def bind_params_pass(func_name, params):
         found = {}
         for key, value in params.items():
             if isinstance(key, str):
-                named = [param for param in func.params if param.name_hint == key]
+                named = [param for param in func.params if param.name == key]
                 if not named:
                     raise InternalError(f'Function does not have parameter with name "{key}"')
                 if len(named) > 1:
@@ -98,11 +98,20 @@ def bind_params_pass(func_name, params):
             elif not any(key is param for param in func.params):
                 raise InternalError(f"Function does not have parameter {key}")
             found[key] = _value(value)
-        known = {}
+        explicit = {param: value for param, value in found.items() if is_prim_expr(param)}
+        for param, value in explicit.items():
+            if not is_prim_expr(value):
+                raise ValueError(f"Explicit binding for symbolic variable {param} must be a primitive expression, but received {value}")
+        inferred = {}
         for param, value in found.items():
-            _infer(param.ty, value, known)
-            if is_prim_expr(param):
-                known[param] = value
+            _infer(param.ty, value, inferred)
+        for var, value in inferred.items():
+            if var in explicit and not Analyzer().can_prove_equal(explicit[var], value):
+                raise ValueError(
+                    f"Explicit binding for symbolic variable {var} conflicts with the value inferred from a parameter shape: "
+                    f"explicit value {explicit[var]}, inferred value {value}"
+                )
+        known = inferred | explicit
         mutator = _Substitute(mod, known)
         for param, value in found.items():
             mutator.set_var_remap(param, value)
@@ -154,7 +163,7 @@ def bind_symbolic_vars_pass(binding_map, func_name=None):
                 symbols.setdefault(id(var), var)
             known = {}
             for key, value in binding_map.items():
-                named = [var for var in symbols.values() if (var.name_hint == key if isinstance(key, str) else var is key)]
+                named = [var for var in symbols.values() if (var.name == key if isinstance(key, str) else var is key)]
                 if not named:
                     if func_name is not None:
                         raise InternalError(f"Function does not use symbolic var {key}")

@@ -1,5 +1,7 @@
 """The builder, and the frames that are open in it."""
 
+from contextlib import contextmanager
+
 
 class IRBuilder:
     """Holds the open frames, and the result of the outermost one."""
@@ -8,6 +10,7 @@ class IRBuilder:
 
     def __init__(self):
         self.frames = []
+        self.span = None
         self._made = None
 
     def __enter__(self):
@@ -28,6 +31,15 @@ class IRBuilder:
     def is_in_scope():
         """True within a builder."""
         return bool(IRBuilder._open)
+
+    @contextmanager
+    def with_source_span(self, span):
+        """Gives the statements that are added meanwhile a place in a text."""
+        before, self.span = self.span, span
+        try:
+            yield self
+        finally:
+            self.span = before
 
     def get(self):
         """The module, function or statement that was built."""
@@ -90,5 +102,6 @@ def innermost(kind, what):
     """The innermost open frame of a kind."""
     found = next((frame for frame in reversed(IRBuilder.current().frames) if isinstance(frame, kind)), None)
     if found is None:
+        kind = kind[0] if isinstance(kind, tuple) else kind
         raise ValueError(f"{kind.__name__} frame not find. Please ensure it is called under {what}")
     return found

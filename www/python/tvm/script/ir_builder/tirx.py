@@ -2,9 +2,10 @@
 
 from ...ir.expr import Range, Var
 from ...tirx import stmt as _stmt
-from ...tirx.buffer import Buffer, decl_buffer as _buffer
+from ...tirx.buffer import Buffer as _Buffer, decl_buffer as _new_buffer
 from ...tirx.expr import CommReducer, IntImm, IterVar, convert
 from .. import tirx as _words
+from ._complete import DETECT, complete
 from .base import Frame, IRBuilder, innermost
 from .ir import IRModuleFrame
 
@@ -34,8 +35,23 @@ class TIRFrame(Frame):
         self.give(self.made(self.body()))
 
 
+def _buffer(*args, **options):
+    frames = IRBuilder.current().frames if IRBuilder.is_in_scope() else ()
+    if any(isinstance(frame, PrimFuncFrame) and frame.options.get("s_tir") for frame in frames):
+        # A program that is scheduled has buffers without layouts.
+        options.setdefault("layout", None)
+    return _new_buffer(*args, **options)
+
+
+def Buffer(shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", align=-1, offset_factor=0, *args, **options):  # noqa: N802
+    """A buffer that nothing declares."""
+    return _buffer(shape, dtype, "buffer", data, strides, elem_offset, scope, align, offset_factor, *args, **options)
+
+
 def _add(stmt):
     builder = IRBuilder.current()
+    if builder.span is not None:
+        stmt.span = builder.span
     if builder.frames:
         builder.frames[-1].add(stmt)
     else:
@@ -48,6 +64,7 @@ class PrimFuncFrame(TIRFrame):
     def __init__(self, is_private, options):
         self.private, self.options = is_private, options
         self.name, self.params, self.attrs, self.ret = None, [], {}, None
+        self.allocated, self.threads = [], {}
 
     def close(self):
         """Makes the program."""
@@ -57,7 +74,8 @@ class PrimFuncFrame(TIRFrame):
         if self.name is not None and not self.private:
             attrs["global_symbol"] = self.name
         attrs.update({key: value for key, value in self.options.items() if value})
-        func = PrimFunc(self.params, self.body(), self.ret, None, attrs)
+        body = complete(self.params, self.body(), self.allocated) if self.options.get("s_tir") else self.body()
+        func = PrimFunc(self.params, body, self.ret, None, attrs)
         self.give((self.name, func) if isinstance(self.parent, IRModuleFrame) else func)
 
 
@@ -102,6 +120,9 @@ class BlockFrame(TIRFrame):
 
     def made(self, body):
         """The block."""
+        missing = (self.read is None) + 2 * (self.written is None)
+        if missing:
+            self.annotations[DETECT] = IntImm("int64", missing)
         block = _stmt.SBlock(
             self.axes, self.read or (), self.written or (), self.name, body, self.init, self.allocated, self.matched, self.annotations
         )
@@ -120,7 +141,7 @@ def _block():
 
 
 def _region(value):
-    if isinstance(value, Buffer):
+    if isinstance(value, _Buffer):
         return _stmt.BufferRegion(value, [Range.from_min_extent(0, extent) for extent in value.shape])
     if hasattr(value, "region"):
         return value
@@ -158,7 +179,7 @@ block_attr = sblock_attr
 def sblock_alloc_buffer(shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", **options):
     """A buffer of the block, or of the program's root."""
     made = _buffer(shape, dtype, "buffer", data, strides, elem_offset, scope)
-    _block().allocated.append(made)
+    innermost((BlockFrame, PrimFuncFrame), "T.sblock() or T.prim_func()").allocated.append(made)
     return made
 
 
@@ -201,7 +222,7 @@ class axis:  # noqa: N801
     @staticmethod
     def opaque(dom, binding, dtype="int32"):
         """A variable of which nothing is known."""
-        return axis._made(dom, binding, IterVar.DimInfo, dtype)
+        return axis._made(dom, binding, IterVar.Opaque, dtype)
 
     @staticmethod
     def scan(dom, binding, dtype="int32"):
@@ -273,6 +294,34 @@ def attr(node, attr_key, value):
     node = _words.StringImm(node) if isinstance(node, str) else node
     value = _words.StringImm(value) if isinstance(value, str) else value
     return _Wrap(lambda body: _stmt.AttrStmt(node, attr_key, value, body))
+
+
+def env_thread(thread_tag, dtype="int32"):
+    """A variable for a thread, whose extent `launch_thread` says."""
+    made = Var("", dtype)
+    _function().threads[made] = thread_tag
+    return made
+
+
+class _Launch(TIRFrame):
+    def __init__(self, iter_var, extent):
+        self.iter_var, self.extent = iter_var, extent
+
+    def bound(self):
+        return self.iter_var.var
+
+    def made(self, body):
+        return _stmt.AttrStmt(self.iter_var, "thread_extent", self.extent, body)
+
+
+def launch_thread(thread, extent):
+    """Opens what so many threads do."""
+    extent = convert(extent)
+    var = env_thread(thread, extent.dtype) if isinstance(thread, str) else thread
+    tag = _function().threads.get(var)
+    if tag is None:
+        raise ValueError(f"{var} is no environment thread created using T.env_thread")
+    return _Launch(IterVar(Range.from_min_extent(IntImm(extent.dtype, 0), extent), var, IterVar.ThreadIndex, tag), extent)
 
 
 def While(condition):  # noqa: N802
@@ -354,9 +403,9 @@ def alloc_buffer(shape, dtype="float32", scope="global", annotations=None, **opt
 
 
 def decl_buffer(shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", **options):
-    """Declares a buffer over memory that is there."""
+    """Declares a buffer over memory that is there; without any it allocates some."""
     made = _buffer(shape, dtype, "buffer", data, strides, elem_offset, scope)
-    _add(_stmt.DeclBuffer(made, data))
+    _add(_stmt.AllocBuffer(made) if data is None else _stmt.DeclBuffer(made, data))
     return made
 
 
@@ -375,11 +424,6 @@ def match_buffer(param, shape, dtype="float32", **options):
 def ptr(dtype, storage_scope="global"):
     """A pointer."""
     return _words.handle(dtype, storage_scope)
-
-
-def iter_var(var, dom, iter_type, thread_tag):
-    """A variable of an axis."""
-    return IterVar(Range(*dom) if isinstance(dom, (list, tuple)) else dom, var, getattr(IterVar, iter_type), thread_tag)
 
 
 def comm_reducer(combiner, identity):

@@ -16,6 +16,10 @@ _ELSEWHERE = (
 
 
 def _check(options):
+    for option in ("ir_prefix", "tir_prefix", "relax_prefix", "module_alias"):
+        prefix = options.get(option)
+        if prefix and not prefix.isidentifier():
+            raise RuntimeError(f"Invalid `{option}`: {prefix} is no name of Python")
     for option in options:
         if option in _ELSEWHERE:
             warnings.warn(f"script: {option} changes nothing here", stacklevel=4)
@@ -59,7 +63,7 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
         return f"I.Range({node.min}, {node.min + node.extent})"
     if isinstance(node, IterVar):
         low, high = node.dom.min, node.dom.min + node.dom.extent
-        text = f'T.iter_var({node.var.name}, T.Range({low}, {high}), "{_ITER_TYPES[node.iter_type]}", "{node.thread_tag}")'
+        text = f'T.iter_var({node.var.name}, T.Range({low}, {high}), "{ITER_TYPES[node.iter_type]}", "{node.thread_tag}")'
         return f"{node.var.name} = T.{node.var.dtype}()\n{text}" if verbose_expr else text
     if isinstance(node, Expr):
         relay = bool(getattr(node, "_is_relay", False))
@@ -102,7 +106,7 @@ def _is_scalar(node):
     return isinstance(node, (PrimNode, PrimCall)) and not isinstance(node, Var)
 
 
-_ITER_TYPES = "DataPar ThreadIndex CommReduce Ordered Opaque Unrolled Vectorized Parallelized Tensorized".split()
+ITER_TYPES = "DataPar ThreadIndex CommReduce Ordered Opaque Unrolled Vectorized Parallelized Tensorized".split()
 
 
 def _buffer_text(node, verbose):

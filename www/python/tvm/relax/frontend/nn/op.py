@@ -153,7 +153,7 @@ def broadcast_to(x, shape, name="broadcast_to"):
 def permute_dims(x, axes=None, name=None):
     """The same with its axes in another order. A weight of a `linear` layer lends its name."""
     if name is None:
-        given = getattr(x._expr, "name_hint", None) or ""
+        given = getattr(x._expr, "name", None) or ""
         name = given.replace("linear", "matmul") if "linear" in given else "permute_dims"
     return wrap_nested(_op.permute_dims(x._expr, axes=axes), name)
 
@@ -472,7 +472,7 @@ def debug_func(name, *args, _line_info=None):
         *operands,
         ty_args=[rx.AnyType()],
     )
-    io.effect = BlockBuilder.current().emit(call, name_hint=io.effect.name_hint)
+    io.effect = BlockBuilder.current().emit(call, name_hint=io.effect.name)
 
 
 def print_(tensor):

@@ -11,6 +11,15 @@ def _snake_case(name):
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
+def _typed(builder, value):
+    """An argument whose type is known, so that a parameter can have it."""
+    from .... import relax
+
+    if isinstance(value, (list, tuple)):
+        value = relax.Tuple([_typed(builder, item) for item in value])
+    return builder.emit(value) if isinstance(value, relax.Expr) and value.ty.is_missing() else value
+
+
 class SubroutineMixin:
     """Lets `forward` of subclasses call a function for the module instead of emitting its parts in place."""
 
@@ -36,15 +45,18 @@ class SubroutineMixin:
         builder = relax.BlockBuilder.current()
         assert builder is not None, f"Class {type(self)} defines subroutines, but is called outside of a BlockBuilder"
         bound = inspect.signature(self.forward).bind(*args, **kwargs).arguments
-        inputs = collections.OrderedDict(bound)
+        inputs = collections.OrderedDict((name, _typed(builder, arg)) for name, arg in bound.items())
         operands = [arg._expr if isinstance(arg, core.Tensor) else arg for arg in inputs.values()]
         weights = [getattr(param, "_expr", param) for param in self.parameters()]
         callee, is_tensor = self._subroutine(builder, forward, inputs, operands, weights)
-        out = builder.emit(callee(*operands, *weights), name_hint=f"{callee.name_hint}_output")
-        return core.Tensor(_expr=out) if is_tensor else out
+        out = callee(*operands, *weights)
+        if not is_tensor:
+            return out
+        return core.Tensor(_expr=builder.emit(out, name_hint=f"{callee.name_hint}_output"))
 
     def _subroutine(self, builder, forward, inputs, operands, weights):
         from .... import ir, relax
+        from ...expr_functor import copy_with_new_vars
         from . import core
 
         flow = builder.current_block_is_dataflow()
@@ -69,8 +81,8 @@ class SubroutineMixin:
                     out = builder.emit_output(out)
             callee = builder.emit_func_output(out)
         # The parameters stand in the caller as well, so the function gets variables of its own.
-        function = builder.get()[callee]
-        builder.update_func(callee, relax.utils.copy_with_new_vars(function))
+        mod = builder.get()
+        builder.update_func(callee, copy_with_new_vars(mod[callee], mod))
         result = (callee, is_tensor)
         known.append((types, builder, flow, result))
         return result
