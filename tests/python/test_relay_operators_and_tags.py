@@ -1,5 +1,6 @@
 """Operators that Python registers, levels of support, tags of constructors and extents that are not known."""
 
+import numpy as np
 import pytest
 import tvm
 from tvm import relay
@@ -63,3 +64,17 @@ def test_an_extent_may_be_any():
     x = relay.var("x", shape=(tvm.tir.Any(), 3), dtype="float32")
     mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))))
     assert isinstance(mod["main"].ret_type.shape[0], tvm.tir.Any)
+
+
+def test_calibration_data_has_an_output_for_each_field():
+    a, b = relay.var("a", shape=(2,)), relay.var("b", shape=(2,))
+    part = relay.GlobalVar("part")
+    mod = tvm.IRModule()
+    mod[part] = relay.Function([a, b], relay.Tuple([a + b, a - b])).with_attr("Compiler", "tests")
+    mod = relay.transform.InferType()(mod)
+    x = relay.var("x", shape=(2,))
+    mod["main"] = relay.Function([x], relay.TupleGetItem(relay.Call(part, [x, x]), 0))
+    mod = relay.transform.InferType()(mod)
+    data = relay.analysis.get_calibration_data(mod, {"x": np.array([1.0, 2.0], "float32")})
+    (found,) = data.values()
+    assert [list(item.numpy()) for item in found["outputs"]] == [[2.0, 4.0], [0.0, 0.0]]
