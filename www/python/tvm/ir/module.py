@@ -184,6 +184,14 @@ class IRModule(Node):
 
         return get_type(self, name)
 
+    def get_constructor(self, tag):
+        """The constructor of a tag."""
+        for data in self.type_definitions.values():
+            for constructor in data.constructors:
+                if constructor.tag == tag:
+                    return constructor
+        raise ValueError(f"There is no constructor with the tag {tag}")
+
     def get_global_type_var(self, name):
         """The variable of a type definition."""
         return self.get_type(name)[0]

@@ -6,6 +6,7 @@ from .._node import EXPR, TYPE, forget, get, name_of
 from .._node import number as number_of
 from .._catalogue import relay_operators
 from .._values import Array
+from ..error import InternalError
 from .expr import Expr, expr_makers, _head
 
 _ops = {}
@@ -41,14 +42,47 @@ class Op(Expr):
         return self._facts[index]
 
     description = property(lambda self: self._fact(0), doc="What it computes.")
-    num_inputs = property(lambda self: len(self._fact(1)), doc="How many inputs it needs.")
-    support_level = 10
-    attrs_type_key = property(lambda self: "")
+    attrs_type_key = property(lambda self: self.__dict__.get("_attrs_key", ""))
 
     @property
     def arguments(self):
         """The inputs that have to be given."""
-        return Array(_Argument(name) for name in self._fact(1))
+        return Array(_Argument(*((item,) if isinstance(item, str) else item)) for item in self._fact(1))
+
+    @property
+    def num_inputs(self):
+        """The number of inputs that it needs."""
+        known = self.__dict__.get("_inputs")
+        return len(self._fact(1)) if known is None else known
+
+    @property
+    def support_level(self):
+        """The level of support, from 1 for what every target has on."""
+        from ..relay.op._levels import LEVELS
+
+        return self.__dict__.get("_level") or LEVELS.get(self.name, 10)
+
+    def set_num_inputs(self, n):
+        """Sets the number of inputs."""
+        self.__dict__["_inputs"] = int(n)
+
+    def set_support_level(self, level):
+        """Sets the level of support."""
+        self.__dict__["_level"] = int(level)
+
+    def add_argument(self, name, type, description):  # noqa: A002 - TVM's name
+        """Describes an input of an operator that was registered here."""
+        self._own("arguments")
+        self._facts[1].append((name, type, description))
+
+    def set_attrs_type_key(self, key):
+        """Names the attributes of calls of an operator that was registered here."""
+        self._own("attributes")
+        self.__dict__["_attrs_key"] = key
+
+    def _own(self, what):
+        if not self.__dict__.get("_registered"):
+            raise NotImplementedError(f"the {what} of {self.name} are the engine's and cannot be changed")
 
     def get_attr(self, attr_name):
         """What was registered about the operator under a name; None where nothing was."""
@@ -83,7 +117,8 @@ class Op(Expr):
         _attributes[self.name, attr_name] = (None, -1)
 
     def add_type_rel(self, rel_name, type_rel_func=None):
-        """Operators of one's own have no types here."""
+        """Notes a relation by its name. Types are the engine's, so calls of an operator of one's own stay without."""
+        self._own("type relations")
 
     def __str__(self):
         return self.name
@@ -100,20 +135,22 @@ class Op(Expr):
         return hash(self.name)
 
     def _row_e(self, w):
+        if self.__dict__.get("_registered"):
+            raise NotImplementedError(
+                f"the operator {self.name} was registered in Python: operators of programs are the engine's"
+            )
         _head(w, ExprKind.OP, self)
         w.text(self.name)
 
 
 class _Argument:
-    def __init__(self, name):
+    def __init__(self, name, type_info="", description=""):
         self.name = name
-        self.description = ""
-        self.type_info = ""
+        self.description = description
+        self.type_info = type_info
 
 
 def _facts(name):
-    from ..error import InternalError
-
     was = _engine.is_relax()
     _engine.dialect(name not in relay_operators())
     try:
@@ -122,7 +159,6 @@ def _facts(name):
         raise AttributeError(f"Operator {name} is not registered: {exc}") from None
     finally:
         _engine.dialect(was)
-    _ = InternalError
 
 
 def _named(name):
@@ -131,6 +167,22 @@ def _named(name):
         found = _ops[name] = Op.__new__(Op)
         found.__dict__["name"] = name
     return found
+
+
+def register_op(op_name, description=""):
+    """Registers an operator that has attributes alone: it can be asked about, but no program can have it."""
+    if op_name in _ops or _is_known(op_name):
+        raise InternalError(f"Operator {op_name} is registered before")
+    made = _named(op_name)
+    made.__dict__.update(_facts=[description, [], False, -1, None, False, None], _registered=True)
+
+
+def _is_known(name):
+    try:
+        _facts(name)
+    except AttributeError:
+        return False
+    return True
 
 
 def register_op_attr(op_name, attr_key, value=None, level=10):

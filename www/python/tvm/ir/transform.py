@@ -1,9 +1,11 @@
 """Passes and the context that they run in. Built-in passes, the context and its instruments are the engine's; a pass of the
 user's is a function that the engine calls."""
 
+import contextlib
 import difflib
 import functools
 import inspect
+import sys
 
 from .. import _engine
 from .._node import EXPR, Object, number, other_memory
@@ -74,7 +76,8 @@ class PassContext(Object):
             "config": {key: _python(value) for key, value in self.config.items()},
             "instruments": _instrument_descs(self.instruments),
         }
-        scope = _engine.call("user_enter", desc)
+        with self._disabled_if_one_fails():
+            scope = _engine.call("user_enter", desc)
         _scopes[scope] = self
         self._scope.append(scope)
         return self
@@ -82,13 +85,24 @@ class PassContext(Object):
     def __exit__(self, ptype, value, trace):
         scope = self._scope.pop()
         _scopes.pop(scope, None)
-        _engine.call("user_exit")
+        with self._disabled_if_one_fails():
+            _engine.call("user_exit")
+
+    @contextlib.contextmanager
+    def _disabled_if_one_fails(self):
+        """Takes all instruments from the context if one of them raises as it is entered or left."""
+        try:
+            yield
+        except BaseException:
+            self.instruments = []
+            raise
 
     def override_instruments(self, instruments):
         """Replaces the instruments of the context."""
         self.instruments = _list(instruments, "instruments")
         scope = self._scope[-1] if self._scope else _engine.call("user_context")[0]
-        _engine.call("user_override", scope, _instrument_descs(self.instruments))
+        with self._disabled_if_one_fails():
+            _engine.call("user_override", scope, _instrument_descs(self.instruments))
 
     @staticmethod
     def current():
@@ -236,6 +250,8 @@ class Sequential(Pass):
 
 
 _user_passes = []
+_given = {}
+"""Modules that passes of the user's gave in this run, by their words: the result of the run is that very object."""
 
 
 class UserPass(Pass):
@@ -272,12 +288,14 @@ def run(pass_, mod):
     which = pass_._describe(descs)
     try:
         new = _engine.call("user_run", descs, which, _engine.words(words))
+        given = _given.get(tuple(new))
     finally:
+        _given.clear()
         for text in _engine.call("user_printed"):
             print(text)
-    if new == words:
-        return mod
-    return IRModule._of_words(new, mod)
+    if given is not None:
+        return given
+    return mod if new == words else IRModule._of_words(new, mod)
 
 
 _asks = {}
@@ -307,7 +325,11 @@ def _on_call(what, index, words, info):
     if what == "module":
         mod = IRModule._of_words(words)
         new = _user_passes[index]._apply(mod)
-        return _engine.words(words) if new is mod else _engine.words(new._words())
+        if new is mod:
+            return _engine.words(words)
+        made = new._words()
+        _given[tuple(made)] = new
+        return _engine.words(made)
     if what == "function":
         pass_ = _user_passes[index]
         mod = IRModule._of_words(words[1:])
@@ -426,11 +448,10 @@ def module_pass(pass_func=None, opt_level=None, name=None, required=None, tracea
 
 
 def PrintIR(header="", show_meta_data=False):
-    """A pass that prints the module."""
+    """A pass that prints the module to where TVM logs, the standard error."""
 
     def show(mod, ctx):
-        print(f"PrintIR({header})")
-        print(mod)
+        print(f"PrintIR({header}):\n{mod}", file=sys.stderr)
         return mod
 
     return PyModulePass(show, PassInfo(0, "PrintIR"))

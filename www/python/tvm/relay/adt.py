@@ -1,5 +1,7 @@
 """Type definitions, their constructors, and matches on values of them."""
 
+import zlib
+
 from .. import _engine
 from .._codes import ClauseKind, ExprKind
 from .._node import ADT, EXPR, PATTERN, TYPE, TYPEVAR, get, know, makers, name_of, row
@@ -47,8 +49,8 @@ class TypeData(RelayType):
         self.header = header
         self.type_vars = Array(type_vars)
         self.constructors = Array(constructors)
-        for tag, constructor in enumerate(self.constructors):
-            constructor.tag = tag
+        for index, constructor in enumerate(self.constructors):
+            constructor.tag = _tag(header.name_hint, index)
         _definitions[header.name_hint] = self
 
     def _direct_d(self):
@@ -75,6 +77,12 @@ class TypeData(RelayType):
         for constructor, index in zip(self.constructors, parts[end:]):
             know(EXPR, index, constructor)
         return number
+
+
+def _tag(name, index):
+    """The number of a constructor in all modules: the highest byte is of the type's name, the rest is its place in the type."""
+    prefix = zlib.crc32(name.encode()) & 0xFF or 1
+    return (prefix - 256 if prefix > 127 else prefix) << 24 | index
 
 
 _definitions = {}
@@ -217,7 +225,7 @@ def _make_constructor(number, words):
     made.__dict__["_e"] = number
     made.name_hint = name_of(words[2])
     made.belong_to = GlobalTypeVar(name_of(words[3]))
-    made.tag = words[4]
+    made.tag = _tag(made.belong_to.name_hint, words[4])
     made.inputs = Array(get(TYPE, item) for item in words[5:])
     return made
 

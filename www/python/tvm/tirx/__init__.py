@@ -27,6 +27,7 @@ from .functor import substitute  # noqa: F401
 from .stmt_functor import renew_defs  # noqa: F401
 
 Call = expr.Call
+Any = expr.AnyExtent
 
 
 def build(mod, target=None, pipeline=None):

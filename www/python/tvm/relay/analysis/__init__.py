@@ -502,10 +502,12 @@ def get_calibration_data(mod, data):
     Collect().visit(main.body)
     plain["main"] = Function(main.params, Tuple(outputs))
     values = create_executor("graph", mod=plain).evaluate()(**data)
-    return {
-        var: {"inputs": [values[at + i] for i in range(count)], "outputs": [values[at + count]]}
-        for var, (at, count) in places.items()
-    }
+    data = {}
+    for var, (at, count) in places.items():
+        result = values[at + count]
+        fields = list(result) if isinstance(result, (list, tuple)) else [result]
+        data[var] = {"inputs": [values[at + i] for i in range(count)], "outputs": fields}
+    return data
 
 
 def extract_intermdeiate_expr(mod, expr_id):

@@ -1,6 +1,6 @@
 """What is registered about operators."""
 
-from ...ir.op import Op, register_op_attr
+from ...ir.op import Op, register_op, register_op_attr
 
 
 class OpPattern:
@@ -22,8 +22,8 @@ def get(op_name):
 
 
 def register(op_name, describe=""):
-    """Operators of one's own have no type relation here."""
-    raise NotImplementedError(f"the operator {op_name} cannot be added: operators are the engine's")
+    """Registers an operator that has attributes alone: it has no types here, and no program can have it."""
+    register_op(op_name, describe)
 
 
 def _registers(key):
@@ -39,6 +39,7 @@ register_convert_op_layout = _registers("FTVMConvertOpLayout")
 register_compute = _registers("FTVMCompute")
 register_legalize = _registers("FTVMLegalize")
 register_pattern = _registers("TOpPattern")
+register_stateful = _registers("TOpIsStateful")
 register_strategy = _registers("FTVMStrategy")
 register_gradient = _registers("FPrimalGradient")
 register_fake_quantization_to_integer = _registers("FTVMFakeQuantizationToInteger")
