@@ -192,21 +192,17 @@ def register_op_attr(op_name, attr_key, value=None, level=10):
         key = (op_name, attr_key)
         if key not in _attributes or _attributes[key][1] <= level:
             _attributes[key] = (value, level)
-        _register_own(op_name)
+        if attr_key in _OF_RELAX:
+            _register_own(op_name)
         return value
 
     return register(value) if value is not None else register
 
 
-def register_op(op_name, describe=""):
-    """Registers an operator of one's own; one that is there stays as it is."""
-    _attributes.setdefault((op_name, "description"), (describe, 10))
-    _register_own(op_name)
-
-
 def _register_own(name):
     """Tells the engine of an operator that it does not have; it then asks for types and normal forms of calls."""
-    pure = bool(_attributes.get((name, "FPurity"), (True,))[0])
+    pure = _attribute(name, "FPurity")
+    pure = True if pure is None else bool(pure)
     of_tir = name.startswith(("tir.", "tirx.", "s_tir."))
     if of_tir or _own.get(name) == pure or name not in _own and _is_known(name):
         return
@@ -219,37 +215,36 @@ def _register_own(name):
     if known is not None:
         forget(EXPR, known.__dict__.pop("_e", None))
         known.__dict__.pop("_facts", None)
+        known.__dict__.pop("_registered", None)
+
+
+_OF_RELAX = ("FInferType", "FNormalize", "FPurity", "FLegalize")
+"""What makes a name an operator of Relax that programs may have."""
+
+
+def _attribute(name, key):
+    return _attributes.get((name, key), (None,))[0]
 
 
 _own = {}
-
-
-def _is_known(name):
-    if name in relay_operators():
-        return True
-    try:
-        _facts(name)
-    except AttributeError:
-        return False
-    return True
+"""The purity of the operators that the engine was told of."""
 
 
 def asked(what, number):
     """The type of a call of an operator of the script, or what stands for it in normal form, if that is another call."""
-    from ..error import InternalError
     from ..relax.block_builder import BlockBuilder
 
     call = get(EXPR, number)
     name = call.op.name
     key = "FInferType" if what == "infer" else "FNormalize"
-    function = _attributes.get((name, key))
+    function = _attribute(name, key)
     if function is None:
         if what == "normalize":
             return None
         raise InternalError(f"Check failed: (op_map_infer_ty.count(op)) is false: Cannot find the FInferType attribute registered to op: {name}")
     if what == "infer":
-        return number_of(TYPE, function[0](call, BlockBuilder()))
-    new = function[0](BlockBuilder(), call)
+        return number_of(TYPE, function(call, BlockBuilder()))
+    new = function(BlockBuilder(), call)
     return None if new is call else number_of(EXPR, new)
 
 

@@ -46,10 +46,6 @@ def variables_of(prim):
 @functools.cache
 def method_of(cls):
     """The name of the method for a class of expressions."""
-    from ..tirx.expr import PrimCall
-
-    if issubclass(cls, PrimCall):
-        return "prim_value_"
     for known, name in _NAMES:
         if issubclass(cls, known):
             return name

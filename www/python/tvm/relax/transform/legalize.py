@@ -12,7 +12,8 @@ from ...ir.transform import PassContext, PassInfo, PyModulePass, make_factory
 from ...ir.type import FuncType, PrimType, ShapeType, TensorType, TupleType
 from ...tirx.function import PrimFunc
 from ..expr import BindingBlock, ExternFunc, Function, MatchCast, SeqExpr, ShapeExpr, VarBinding
-from ..expr_functor import PyExprMutator, used_vars
+from .._walks import used_vars
+from ..expr_functor import PyExprMutator
 
 by_engine = make_factory("LegalizeOps", passes("relax")["LegalizeOps"], "relax")
 

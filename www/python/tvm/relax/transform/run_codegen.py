@@ -5,7 +5,8 @@ from ...ir.expr import Call, GenericConst, GlobalVar, Tuple
 from ...ir.op import Op
 from ...ir.transform import PassInfo, PyModulePass
 from ..expr import ExternFunc, Function
-from ..expr_functor import PyExprMutator, post_order_visit
+from .._walks import post_order_visit
+from ..expr_functor import PyExprMutator
 
 _MARK = "Codegen"
 
