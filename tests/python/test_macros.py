@@ -98,12 +98,12 @@ def test_an_inline_function_keeps_what_it_saw():
 
     @T.prim_func(private=True)
     def main(A: T.Buffer((16,), "float32")):
-        for offset in T.serial(4):
+        for offset in T.serial(4):  # noqa: B007
             store(A)
 
     @T.prim_func(private=True)
     def expected(A: T.Buffer((16,), "float32")):
-        for i in T.serial(4):
+        for i in T.serial(4):  # noqa: B007
             A[0] = A[7] + T.float32(2)
 
     tvm.ir.assert_structural_equal(main, expected)

@@ -96,8 +96,8 @@ def test_unused_bindings_go_without_instruments():
 
     @R.function(pure=False)
     def main(x: R.Tensor((4,), "float32")):
-        kept = R.call_packed("kept", x, ty_args=R.Tensor((4,), "float32"))
-        gone = R.exp(x)
+        kept = R.call_packed("kept", x, ty_args=R.Tensor((4,), "float32"))  # noqa: F841
+        gone = R.exp(x)  # noqa: F841
         return x
 
     with tvm.transform.PassContext(instruments=[Refuses()]):

@@ -1,7 +1,6 @@
 """Operators that a script registers: their types, purity and normal form."""
 
 import pytest
-
 import tvm
 from tvm import relax
 

@@ -26,8 +26,8 @@ dtype = DataType
 def structural_walk(node, visit, order="post"):
     """Calls a function with every part of a thing, parts first."""
     from tvm.ir.module import IRModule
-    from tvm.relax.expr import Function
     from tvm.relax._walks import post_order_visit as relax_visit
+    from tvm.relax.expr import Function
     from tvm.tirx.functor import post_order_visit
 
     if isinstance(node, IRModule):

@@ -232,7 +232,7 @@ def _rename_globals(mod, replacements):
     return rename_globals(mod, replacements)
 
 
-from .compilers import (
+from .compilers import (  # noqa: E402
     AttachExternModules,
     IPCAllReduceRewrite,
     MetaScheduleTuneIRMod,
