@@ -3,6 +3,8 @@
 import pytest
 import tvm
 from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
 
 
 def _infer(call, _):
@@ -81,3 +83,29 @@ def test_an_exception_of_its_rule_comes_through(twice):
 def test_an_operator_that_was_not_registered_is_refused():
     with pytest.raises(AttributeError, match="not registered"):
         tvm.ir.Op.get("relax.passlab_test.nowhere")
+
+
+def test_an_exception_while_a_program_is_read_is_its_message():
+    name = "relax.passlab_test.refused"
+    tvm.ir.register_op_attr(name, "FInferType", lambda call, _: call.args[7].ty)
+    tvm.ir.register_op_attr(name, "FPurity", True)
+    op = tvm.ir.Op.get(name)
+    with pytest.raises(Exception, match="index"):
+
+        @I.ir_module
+        class Refused:
+            @R.function
+            def main(x: R.Tensor((2,), "float32")):
+                y = relax.Call(op, [x])
+                return y
+
+
+def test_a_rule_may_ask_for_the_types_of_other_calls():
+    name = "relax.passlab_test.summed"
+
+    def infer(call, context):
+        return tvm.ir.Op.get("relax.add").get_attr("FInferType")(relax.op.add(*call.args), context)
+
+    tvm.ir.register_op_attr(name, "FInferType", infer)
+    tvm.ir.register_op_attr(name, "FPurity", True)
+    assert 'R.Tensor((2, 3), dtype="float32") = R.passlab_test.summed(x, x)' in _program(tvm.ir.Op.get(name), 2).script()

@@ -22,6 +22,13 @@ _pending = []
 """Exceptions of Python that are on their way through the engine."""
 
 
+def pending():
+    """The exception of Python that the engine made a message of; None where it was none."""
+    found = _pending[-1] if _pending else None
+    _pending.clear()
+    return found
+
+
 def _raise(exc):
     if _pending:
         pending = _pending.pop()

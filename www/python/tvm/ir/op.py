@@ -98,6 +98,8 @@ class Op(Expr):
                 return self._fact(5)
             case "FPurity":
                 return self._fact(6)
+            case "FInferType" if self.name.startswith("relax."):
+                return _type_of_call
             case "FLegalize":
                 from ..relax.transform.legalize import default_rule
 
@@ -224,6 +226,13 @@ _OF_RELAX = ("FInferType", "FNormalize", "FPurity", "FLegalize")
 
 def _attribute(name, key):
     return _attributes.get((name, key), (None,))[0]
+
+
+def _type_of_call(call, _):
+    """The type that the engine gives a call."""
+    from ..relax.block_builder import BlockBuilder
+
+    return BlockBuilder().normalize(call).ty
 
 
 _own = {}

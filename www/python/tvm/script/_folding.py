@@ -2,6 +2,7 @@
 
 import ast
 import dis
+import enum
 import types
 
 from .._values import DataType
@@ -227,7 +228,8 @@ def _literal_node(value, depth=0):
     if isinstance(value, (DataType, str)):
         return ast.Constant(str(value))
     if value is None or isinstance(value, (bool, int, float)):
-        return ast.Constant(value)
+        # A member of an enumeration is written as its number.
+        return ast.Constant(int(value) if isinstance(value, enum.IntEnum) else value)
     if isinstance(value, (tuple, list)) and depth < 6:
         items = [_literal_node(item, depth + 1) for item in value]
         if all(item is not None for item in items):

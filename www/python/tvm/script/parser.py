@@ -211,7 +211,10 @@ def read_program(source, given=None, origin=None, infer=True):
     errors = [item for item in found if item[0] == "error"]
     if errors:
         _, message, start, end, notes = errors[0]
-        raise DiagnosticError(_rendered(source, message, int(start), int(end), notes, origin))
+        # A function of the user's that the engine asked, as for the type of a call, may be to blame.
+        cause = _engine.pending()
+        message = message if cause is None else f"{type(cause).__name__}: {cause}"
+        raise DiagnosticError(_rendered(source, message, int(start), int(end), notes, origin)) from cause
     if expr:
         return get(EXPR, expr - 1)
     return IRModule._of_words(module)
