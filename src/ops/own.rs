@@ -89,7 +89,9 @@ pub fn normalize(store: &mut Store, call: ExprId) -> Result<Option<ExprId>, Stri
 
 fn deduce(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let (script, op) = OWN.with_borrow(|own| (own.script.clone(), own.names.get(cx.op).copied()));
-    let (Some(script), Some(op)) = (script, op) else { return Err(format!("the script that registered `{}` is not loaded", cx.op)) };
+    let (Some(script), Some(op)) = (script, op) else {
+        return Err(format!("the script that registered `{}` is not loaded", cx.op));
+    };
     let callee = cx.store.add(Expr::Op(op));
     let args = cx.store.list(cx.args);
     let info = cx.store.add_call_info(cx.attrs, cx.ty_args);

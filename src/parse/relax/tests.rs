@@ -188,3 +188,15 @@ fn what_tvm_refuses_of_dataflow_blocks_and_tensor_types_is_refused() {
     let private = text(tensor, &format!("    R.func_attr({{\"global_symbol\": \"f\"}})\n{block}"));
     assert_eq!(codes(&private.replace("R.function", "R.function(private=True)")), ["relax-private"]);
 }
+
+/// TVM 0.27 reads it so, too, and prints the device by its kind.
+#[test]
+fn a_device_may_be_named_by_its_place_among_all() {
+    let source = "@I.ir_module\nclass Module:\n    I.module_global_infos({\"vdevice\": [I.vdevice(\"llvm\"), I.vdevice(\"cuda\", 0), \
+                  I.vdevice(\"cuda\", 1)]})\n    @R.function\n    def f(x: R.Tensor((4,), \"float32\", \"vdevice:2\")):\n        return x\n";
+    let (text, found) = printed(source);
+    assert!(found.is_empty(), "{found:?}");
+    assert!(text.contains("def f(x: R.Tensor((4,), dtype=\"float32\", vdevice=\"cuda:1:global\"))"), "{text}");
+    let (_, found) = printed(&source.replace("vdevice:2", "vdevice:3"));
+    assert!(found.iter().any(|found| found.message.contains("no device `vdevice:3`")), "{found:?}");
+}

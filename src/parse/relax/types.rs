@@ -323,14 +323,16 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Returns a device by name: `llvm`, `llvm:1`, `llvm:1:global`.
+    /// Returns a device by name: `llvm`, `llvm:1`, `llvm:1:global`; `vdevice:2` is the third of all.
     pub(super) fn vdevice(&mut self, text: &str, span: Span) -> Read<Id<Object>> {
         let mut parts = text.split(':');
         let kind = parts.next().unwrap_or_default();
         let number = parts.next().map_or(Some(0), |number| number.parse::<usize>().ok());
         let devices = self.global_info("vdevice").unwrap_or_default();
         let of_kind = devices.iter().filter_map(|device| match device {
-            AttrValue::Object(device) => Some(*device).filter(|device| self.store.vdevice_kind(*device) == kind),
+            AttrValue::Object(device) => {
+                Some(*device).filter(|device| kind == "vdevice" || self.store.vdevice_kind(*device) == kind)
+            }
             _ => None,
         });
         match number.and_then(|number| of_kind.into_iter().nth(number)) {

@@ -25,7 +25,7 @@ pub static SPEC: PassSpec = PassSpec {
         Param {
             name: "customize_legalize_map",
             default: "None",
-            doc: explained("Functions of Python that lower operators in another way; they cannot be given here."),
+            doc: explained("Functions of Python that lower operators in another way; a script in Python can give them."),
         },
         Param { name: "skip_ops", default: "None", doc: "Names of operators to leave alone: `[\"relax.add\"]`." },
         Param { name: "enable_warning", default: "False", doc: "Whether to warn of operators that cannot be lowered." },
@@ -79,7 +79,7 @@ fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, Pass
     }
     let own = args.get("customize_legalize_map");
     if !matches!(own, Literal::None) && *own != Literal::Dict(Vec::new()) {
-        let text = "customize_legalize_map has functions of Python, which do not run here; `skip_ops` leaves operators alone";
+        let text = "customize_legalize_map has functions of Python, which a script in Python can give; `skip_ops` leaves operators alone";
         return Err(vec![Diagnostic::error("relax-legalize", text, None)]);
     }
     let skipped = strings(args.get("skip_ops"));
