@@ -69,7 +69,7 @@ pub(crate) struct Rule {
     pub known: Known,
 }
 
-/// The shapes that have to be known for a rule.
+/// The shapes that have to be known for a rule. The package `tvm` has the numbers, too (`_catalogue.py`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Known {
     /// Those of arguments and result.
@@ -159,9 +159,14 @@ pub fn te_forms() -> impl Iterator<Item = &'static str> {
     RULES.iter().flat_map(|family| family.iter()).map(|rule| rule.op)
 }
 
-/// Returns the shapes that the rule of an operator requires.
+/// Returns the shapes that the rule of an operator requires; `None` for an operator without one.
+pub fn rule_needs(op: &str) -> Option<Known> {
+    find(op).map(|rule| rule.known)
+}
+
+/// Returns the shapes that have to be known before an operator is lowered.
 pub fn needs(op: &str) -> Known {
-    find(op).map_or(Known::All, |rule| rule.known)
+    rule_needs(op).unwrap_or(Known::All)
 }
 
 /// Returns TVM's message for a call of an operator whose tensor program does not take the elements of the first operand.

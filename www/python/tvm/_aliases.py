@@ -158,7 +158,7 @@ class _Below:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        """How a module is made, if no other finder knows it."""
+        """The way to make a module, if no other finder knows it."""
         return None if _reason_below(name) is None else importlib.machinery.ModuleSpec(name, _Below, is_package=True)
 
     @staticmethod

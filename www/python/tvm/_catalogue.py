@@ -22,7 +22,14 @@ def passes(dialect):
 def relax_operators():
     """Operators of Relax by name: `(arguments as (name, kind, may be left out), order by place, takes more, attributes)`."""
     attrs = {op["name"]: op["attrs"] for op in catalogue()["ops"] if "relax" in op["dialects"]}
-    return {name: (args, order, variadic, attrs.get(f"R.{name}", [])) for name, args, order, variadic in catalogue()["relax"]}
+    return {name: (args, order, variadic, attrs.get(f"R.{name}", [])) for name, args, order, variadic, _ in catalogue()["relax"]}
+
+
+@functools.cache
+def lowered_operators():
+    """The shapes that have to be known to lower a call of an operator of Relax, by its name: 0 those of arguments and result, 1 those of
+    arguments, 2 none. What is not lowered is not in it."""
+    return {name: needs for name, *_, needs in catalogue()["relax"] if needs is not None}
 
 
 def operators():

@@ -8,6 +8,7 @@ bindings, `n` pattern of a match, `d` type definition, `v` type variable. The or
 """
 
 import struct
+from itertools import islice
 
 from . import _engine
 from ._codes import Space
@@ -118,21 +119,11 @@ def other_memory():
     read to its end, and crosses anew where it is used; what else was not read is gone."""
     global _at_home
     pending = [obj for table in _objects for obj in table.values()] + _twins
-    seen = set()
     while pending:
         obj = pending.pop()
-        if id(obj) in seen:
-            continue
-        seen.add(id(obj))
-        fields = obj.__dict__
-        load = fields.pop("_load", None)
-        if load is not None and _at_home:
-            count = [len(table) for table in _objects]
-            load(obj)
-            for table, had in zip(_objects, count):
-                pending.extend(list(table.values())[had:])
-        elif load is not None:
-            fields["_load"] = _gone
+        load = obj.__dict__.pop("_load", None)
+        if load is not None:
+            pending.extend(_read_to_its_end(obj, load) if _at_home else _lost(obj))
     for obj in [*(obj for table in _objects for obj in table.values()), *_twins]:
         for letter in LETTERS:
             obj.__dict__.pop("_" + letter, None)
@@ -141,6 +132,22 @@ def other_memory():
     for function in when_memory_changes:
         function()
     _at_home = False
+
+
+def _read_to_its_end(obj, load):
+    """The objects that come to be while one is read. One that needs the engine for it is gone: its memory is no longer lent."""
+    had = [len(table) for table in _objects]
+    try:
+        load(obj)
+    except _engine.EngineError:
+        return _lost(obj)
+    # The newest entries of a dictionary come first from its end.
+    return [new for table, count in zip(_objects, had) for new in islice(reversed(table.values()), max(0, len(table) - count))]
+
+
+def _lost(obj):
+    obj.__dict__["_load"] = _gone
+    return ()
 
 
 def _gone(obj):

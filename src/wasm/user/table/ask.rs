@@ -189,13 +189,14 @@ pub fn table_hash(kind: u32, words: &[u32], _map_free_vars: bool) -> Js<f64> {
 #[wasm_bindgen]
 pub fn table_catalogue() -> Js<String> {
     let mut text = serde_json::to_string(&view::catalogue()).map_err(|e| error(&e.to_string()))?;
-    // Python needs to know of operators besides: how arguments are passed.
+    // Python needs to know of operators besides: how arguments are passed, and which shapes have to be known to lower a call.
     let orders: Vec<_> = crate::ops::all()
         .iter()
         .filter_map(|op| op.relax)
         .map(|row| {
             let kinds: Vec<_> = row.args.iter().map(|arg| (arg.name, arg.kind as u8, arg.optional)).collect();
-            (row.name, kinds, row.order, row.variadic)
+            let needs = crate::topi::rule_needs(row.name).map(|needs| needs as u8);
+            (row.name, kinds, row.order, row.variadic, needs)
         })
         .collect();
     let orders = serde_json::to_string(&orders).map_err(|e| error(&e.to_string()))?;

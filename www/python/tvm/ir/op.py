@@ -72,15 +72,15 @@ class Op(Expr):
 
     def add_argument(self, name, type, description):  # noqa: A002 - TVM's name
         """Describes an input of an operator that was registered here."""
-        self._own("arguments")
+        self._check_registered("arguments")
         self._facts[1].append((name, type, description))
 
     def set_attrs_type_key(self, key):
         """Names the attributes of calls of an operator that was registered here."""
-        self._own("attributes")
+        self._check_registered("attributes")
         self.__dict__["_attrs_key"] = key
 
-    def _own(self, what):
+    def _check_registered(self, what):
         if not self.__dict__.get("_registered"):
             raise NotImplementedError(f"the {what} of {self.name} are the engine's and cannot be changed")
 
@@ -120,7 +120,7 @@ class Op(Expr):
 
     def add_type_rel(self, rel_name, type_rel_func=None):
         """Notes a relation by its name. Types are the engine's, so calls of an operator of one's own stay without."""
-        self._own("type relations")
+        self._check_registered("type relations")
 
     def __str__(self):
         return self.name
@@ -221,7 +221,7 @@ def _register_own(name):
 
 
 _OF_RELAX = ("FInferType", "FNormalize", "FPurity", "FLegalize")
-"""What makes a name an operator of Relax that programs may have."""
+"""Attributes that make a name an operator of Relax, which programs may have."""
 
 
 def _attribute(name, key):

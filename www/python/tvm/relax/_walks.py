@@ -1,5 +1,6 @@
 """Walks over expressions of Relax."""
 
+from .._order import post_order
 from .._values import Array
 from ..ir.expr import Call, Tuple, TupleGetItem, is_prim_expr
 from .expr import Function, If, SeqExpr, ShapeExpr
@@ -28,16 +29,8 @@ def children(expr):
 
 def post_order_visit(expr, fvisit):
     """Calls a function with every expression once, children first."""
-    seen = set()
-    stack = [(expr, False)]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            fvisit(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children(node)))
+    for node in post_order(expr, children):
+        fvisit(node)
 
 
 def all_bindings(expr):

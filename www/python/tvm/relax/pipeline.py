@@ -42,7 +42,7 @@ def default_build_pipeline():
 
 
 def static_shape_tuning_pipeline(total_trials, target, work_dir="tuning_logs", cpu_weight_prepack=False, max_trials_per_task=None):
-    """What comes before and after tuning, which measures programs on machines: none may be tried."""
+    """The passes before and after tuning, which measures programs on machines: none may be tried."""
     if total_trials:
         raise NotImplementedError("nothing is tuned here: tuning measures programs on machines; total_trials=0 leaves it out")
     from ..target import Target

@@ -1,6 +1,7 @@
 """Walks over expressions without recursion: parts of a node, all nodes, a node with other parts."""
 
 from .._node import EXPR
+from .. import _order
 from .._values import Array
 from . import adt, expr as _e
 
@@ -35,18 +36,7 @@ def children(node):
 
 def post_order(root):
     """All nodes, each once, parts before what they are part of."""
-    seen, order, stack = set(), [], [(root, False)]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            order.append(node)
-            continue
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        stack.append((node, True))
-        stack.extend((part, False) for part in reversed(children(node)))
-    return order
+    return _order.post_order(root, children)
 
 
 def same(a, b):

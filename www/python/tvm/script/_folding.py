@@ -1,4 +1,4 @@
-"""What only Python can compute of a program, before its text is read."""
+"""Parts of a program that only Python can compute, before its text is read."""
 
 import ast
 import dis

@@ -15,7 +15,7 @@ class Macro:
         self.func, self.hygienic = func, hygienic
         self.__name__ = func.__name__
         self.tree = ast.parse(textwrap.dedent(inspect.getsource(func))).body[0]
-        # What its names mean now; a name around it may mean something else when it is written out.
+        # Its names have the meanings of now: a name around it may mean something else when it is written out.
         self.captured = _names_of(func)
 
     def __call__(self, *args, **kwargs):
@@ -256,5 +256,5 @@ def _meta_value(statement):
     is_meta = isinstance(value, ast.Call) and ast.unparse(value.func) in ("I.meta_var", "T.meta_var") and len(value.args) == 1
     if not is_meta or len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
         return None
-    # What a call gives stays behind its name: it may not stand where the name is used.
+    # The result of a call stays behind its name: it may not stand where the name is used.
     return None if any(isinstance(node, ast.Call) for node in ast.walk(value.args[0])) else value.args[0]

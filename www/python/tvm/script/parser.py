@@ -255,7 +255,7 @@ def _source(thing):
 
 
 def names_around(depth, func=None):
-    """What names mean in the frame of who calls and around it; `func` has globals of its own."""
+    """The values of names in the frame of the caller and around it; `func` has globals of its own."""
     frame = inspect.currentframe()
     for _ in range(depth + 1):
         frame = frame.f_back

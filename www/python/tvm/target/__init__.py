@@ -206,7 +206,7 @@ class Target(Object):
         return Target("llvm")
 
     def get_kind_attr(self, attr_name):
-        """What is registered for the kind of target under a name: nothing, as no code is generated."""
+        """The attribute of the kind of target under a name: None, as no code is generated."""
         raise InternalError(f"Attribute '{attr_name}' is not registered")
 
     @staticmethod

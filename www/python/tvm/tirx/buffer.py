@@ -228,7 +228,7 @@ class Buffer(Node):
         return PrimCall(intrinsic_op("tvm_access_ptr"), args, pointer)
 
     def elem_offset_of(self, indices, inner=True):
-        """Where an element is, counted in elements: from the first of the buffer on, or from the pointer on."""
+        """The place of an element, counted in elements: from the first of the buffer on, or from the pointer on."""
         from .intrin import _call
 
         offset = _call("buffer_offset", [self[tuple(indices)]], "int32")

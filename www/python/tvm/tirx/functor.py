@@ -1,5 +1,6 @@
 """Walks over scalars and statements."""
 
+from .._order import post_order
 from .._values import Array, DataType, Map
 from ..ir.expr import Call, Expr, Range, Var
 from ..ir.type import PrimType
@@ -68,16 +69,8 @@ _OPERATIONS = {
 
 def post_order_visit(node, fvisit):
     """Calls a function with every scalar and statement once, parts first."""
-    seen = set()
-    stack = [(node, False)]
-    while stack:
-        item, done = stack.pop()
-        if done:
-            fvisit(item)
-        elif id(item) not in seen:
-            seen.add(id(item))
-            stack.append((item, True))
-            stack.extend((part, False) for part in reversed(parts(item)))
+    for item in post_order(node, parts):
+        fvisit(item)
 
 
 def pre_order_visit(node, fvisit):

@@ -2,7 +2,7 @@
 
 import sys
 
-from ..._catalogue import passes, relax_operators
+from ..._catalogue import lowered_operators, passes
 from ..._engine import EngineError
 from ..._values import DictAttrs
 from ...ir.expr import Call, Expr, GenericConst, GlobalVar, Tuple, TupleGetItem, Var, is_prim_expr
@@ -18,27 +18,8 @@ from ..expr_functor import PyExprMutator
 by_engine = make_factory("LegalizeOps", passes("relax")["LegalizeOps"], "relax")
 
 _ATTRIBUTE = "FLegalize"
-_WITHOUT_RULE = {
-    f"relax.{name}"
-    for name in (
-        "argsort assert_op builtin.alloc_tensor builtin.stop_lift_params call_builtin_with_ctx call_dps_packed call_inplace_packed "
-        "call_pure_packed call_py_func call_tir call_tir_inplace call_tir_with_grad cumprod cumsum dist.annotate_sharding "
-        "dist.call_tir_local_view dist.redistribute ewise_fma hint_on_device invoke_closure invoke_pure_closure make_closure "
-        "memory.alloc_storage memory.alloc_tensor memory.ensure_zero_offset memory.kill_storage memory.kill_tensor memory.view "
-        "multinomial_from_uniform nonzero null_value print shape_of sort tensor_to_shape to_vdevice topk unique vm.alloc_storage "
-        "vm.alloc_tensor vm.call_tir_dyn vm.kill_object wrap_param"
-    ).split()
-}
-_OF_ANY_SHAPE = {
-    f"relax.{name}"
-    for name in (
-        "full memory.ensure_zero_offset memory.view inspect.tensor_elem_offset inspect.tensor_shape_i inspect.tensor_ndim "
-        "inspect.tensor_dtype_lanes inspect.tensor_dtype_bits inspect.tensor_byte_offset inspect.tensor_dtype_code "
-        "inspect.tensor_stride_i"
-    ).split()
-}
-_PACKED = {f"relax.{name}": f"relax.run.{name}" for name in "assert_op nonzero print shape_to_tensor unique".split()}
-_OF_DATA = {"relax.dynamic_strided_slice", "relax.full"}
+_ARGUMENTS, _NOTHING = 1, 2
+"""As `lowered_operators` says which shapes have to be known."""
 
 
 class RuleError(EngineError, AssertionError):
@@ -47,7 +28,7 @@ class RuleError(EngineError, AssertionError):
 
 def default_rule(name):
     """The function that lowers an operator as the engine does; None for operators that stay."""
-    if name in _WITHOUT_RULE or name.removeprefix("relax.") not in relax_operators():
+    if name.removeprefix("relax.") not in lowered_operators():
         return None
     if name not in _default_rules:
         _default_rules[name] = lambda bb, call: _lowered_by_engine(bb, call)
@@ -106,10 +87,12 @@ def _known(ty):
 def _ready(call):
     """True if what is known of a call is enough to lower it."""
     name = call.op.name
+    shapes = lowered_operators().get(name.removeprefix("relax."))
     needs = Op.get(name).get_attr("RequiresArgumentShapes")
-    if name in _OF_ANY_SHAPE if needs is None else not needs:
+    if shapes == _NOTHING if needs is None else not needs:
         return True
-    return all(_known(arg.ty) for arg in call.args) and (name in _OF_DATA or bool(call.op.get_attr("FDataDependent")) or _known(call.ty))
+    of_data = shapes == _ARGUMENTS or bool(call.op.get_attr("FDataDependent"))
+    return all(_known(arg.ty) for arg in call.args) and (of_data or _known(call.ty))
 
 
 def _pure(callee):
@@ -179,7 +162,7 @@ class _Legalize(PyExprMutator):
         rule = default_rule(name) if known is None else known[0]
         if ready and rule is not None:
             return rule
-        packed = call.op.get_attr("FCallPacked") or _PACKED.get(name)
+        packed = call.op.get_attr("FCallPacked")
         if packed is not None:
             return lambda bb, call: Call(ExternFunc(packed), call.args, None, [call.ty])
         if self._warns and name not in ("relax.call_tir", "relax.call_dps_packed", "relax.call_pure_packed"):
@@ -204,7 +187,7 @@ class _Legalize(PyExprMutator):
 
 
 def _lowered_by_engine(builder, call):
-    """What the engine makes of a call: programs and bindings go to the builder."""
+    """The expression that the engine makes of a call; programs and bindings go to the builder."""
     call = builder.normalize(call)
     used, given = [], {}
 

@@ -70,7 +70,7 @@ class _Extern(PyExprMutator):
 
 
 def _compiled(mod, options, constants):
-    """What the compilers give for the functions that are marked."""
+    """The modules that the compilers give for the functions that are marked."""
     from ... import get_global_func
 
     marked = {}

@@ -1,4 +1,4 @@
-"""What a tensor program gets once it is whole: its root block, and the regions that its blocks read and write."""
+"""Completes a tensor program: its root block, and the regions that its blocks read and write."""
 
 from ...tirx import stmt as _stmt
 from ...tirx.buffer import Buffer
