@@ -1,6 +1,6 @@
 //! Results and arguments that the checks of a run use again.
 
-use crate::eval::{self, EvalFailure, Making, Value};
+use crate::eval::{self, CallResults, EvalFailure, Making, Value};
 use crate::ir::{ExprId, Id, Module, Name, Store, TypeId};
 use rustc_hash::FxHashMap;
 
@@ -16,6 +16,8 @@ pub(super) struct Memory {
     known: Vec<(Module, Results)>,
     /// The arguments that were generated last, and for which parameters, by the number of the making.
     made: FxHashMap<usize, (Vec<Parameter>, Vec<Value>)>,
+    /// Results of operators.
+    pub(super) results: CallResults,
 }
 
 impl Memory {

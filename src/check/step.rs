@@ -3,7 +3,7 @@
 use super::compare::{Agreement, Spot, Tolerance, compare};
 use super::memory::{Memory, failure};
 use super::signature::{arity, is_private, parameter_types, parameters};
-use crate::eval::{self, EvalFailure, EvalOptions, Kind, Making, Value, eval_function, show};
+use crate::eval::{self, CallResults, EvalFailure, EvalOptions, Kind, Making, Value, eval_sharing, show};
 use crate::ir::equal::{self, EqualOptions};
 use crate::ir::walk::post_order;
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store};
@@ -297,7 +297,7 @@ impl Checker {
             None => {
                 *runs += 1;
                 let args = self.memory.arguments(store, before, root, index, making, work);
-                let made = args.and_then(|args| trial.run(store, before, &args));
+                let made = args.and_then(|args| trial.run(store, before, &args, &mut self.memory.results));
                 self.memory.results(before).insert((name, index), made.clone());
                 made
             }
@@ -309,7 +309,7 @@ impl Checker {
             None => {
                 *runs += 1;
                 let args = self.memory.arguments(store, before, root, index, making, work)?;
-                let second = trial.after(store, &args);
+                let second = trial.after(store, &args, &mut self.memory.results);
                 if same && work > 0 {
                     self.memory.results(after).insert((name, index), second.clone());
                 }
@@ -325,13 +325,14 @@ impl Checker {
         let Some(root) = trial.before.function(trial.name) else { return found };
         let Ok(mut args) = eval::made_args(store, trial.before, root, making) else { return found };
         let mut left = SHRINKS;
+        let results = &mut self.memory.results;
         let mut attempt = |store: &mut Store, args: &[Value], found: &mut Difference| {
             left = left.saturating_sub(1);
             if left == 0 {
                 return false;
             }
-            let Ok(first) = trial.run(store, trial.before, args) else { return false };
-            let second = trial.after(store, args);
+            let Ok(first) = trial.run(store, trial.before, args, results) else { return false };
+            let second = trial.after(store, args, results);
             match trial.agreement(store, &first, second) {
                 Ok(Agreement::Differs(spot)) => {
                     found.spot = spot;
@@ -366,10 +367,10 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn run(&self, store: &mut Store, module: &Module, args: &[Value]) -> Result<Value, EvalFailure> {
+    fn run(&self, store: &mut Store, module: &Module, args: &[Value], results: &mut CallResults) -> Result<Value, EvalFailure> {
         let name = store.str(self.name).to_owned();
         let options = EvalOptions { work: self.work, fuel: 2_000_000 };
-        eval_function(store, module, &name, args, options)
+        eval_sharing(store, module, &name, args, options, results)
     }
 
     /// Checks that both can have the same arguments.
@@ -392,10 +393,10 @@ impl Trial<'_> {
         }
     }
 
-    fn after(&self, store: &mut Store, args: &[Value]) -> Result<Value, EvalFailure> {
+    fn after(&self, store: &mut Store, args: &[Value], results: &mut CallResults) -> Result<Value, EvalFailure> {
         let count = self.after.function(self.name).map_or(0, |root| arity(store, root));
         let (Keeps::Bundled | Keeps::Lifted, true) = (self.keeps, count <= args.len() || self.keeps == Keeps::Lifted) else {
-            return self.run(store, self.after, args);
+            return self.run(store, self.after, args, results);
         };
         if self.keeps == Keeps::Bundled {
             let bundled = (count > 0 && count <= args.len()).then(|| {
@@ -403,21 +404,21 @@ impl Trial<'_> {
                 inputs.iter().cloned().chain([Value::tuple(params.to_vec())]).collect::<Vec<_>>()
             });
             let last_is_tuple = matches!(args.last(), Some(Value::Tuple(_))) && count == args.len();
-            return self.run(store, self.after, bundled.filter(|_| !last_is_tuple).as_deref().unwrap_or(args));
+            return self.run(store, self.after, bundled.filter(|_| !last_is_tuple).as_deref().unwrap_or(args), results);
         }
         let transform = format!("{}_transform_params", store.str(self.name));
         let transform = store.name(&transform);
         let Some(root) = self.before.function(self.name).filter(|_| self.after.function(transform).is_some()) else {
-            return self.run(store, self.after, args);
+            return self.run(store, self.after, args, results);
         };
         let inputs = store.as_function(root).and_then(|function| store.attr_int(function.attrs, "num_input")).unwrap_or(0);
         let (inputs, params) = args.split_at((inputs.max(0) as usize).min(args.len()));
-        let lifted = Trial { name: transform, ..*self }.run(store, self.after, &[Value::tuple(params.to_vec())])?;
+        let lifted = Trial { name: transform, ..*self }.run(store, self.after, &[Value::tuple(params.to_vec())], results)?;
         let mut args = inputs.to_vec();
         if let Value::Tuple(fields) = lifted {
             args.extend_from_slice(fields.items());
         }
-        self.run(store, self.after, &args)
+        self.run(store, self.after, &args, results)
     }
 
     fn agreement(&self, store: &Store, before: &Value, after: Result<Value, EvalFailure>) -> Result<Agreement, EvalFailure> {

@@ -41,8 +41,19 @@ impl Machine<'_> {
             return Err(EvalFailure { code: "eval-fuel", ..self.fail(id, super::TOO_MUCH) });
         }
         self.work -= work;
-        let cx = KernelCx { store: self.store, attrs, out_type };
-        let outputs = kernel(&cx, &inputs).map_err(|error| self.fail(id, format!("{}: {}", info.name, error.0)))?;
+        let operator = (op, attrs, out_type);
+        let known = self.results.as_ref().and_then(|results| results.known(operator, &inputs));
+        let outputs = match known {
+            Some(known) => known,
+            None => {
+                let cx = KernelCx { store: self.store, attrs, out_type };
+                let made = kernel(&cx, &inputs).map_err(|error| self.fail(id, format!("{}: {}", info.name, error.0)))?;
+                match &mut self.results {
+                    Some(results) => results.keep(operator, inputs, made),
+                    None => made,
+                }
+            }
+        };
         let count = outputs.len();
         let mut outputs = outputs.into_iter();
         match assemble(self.store, out_type, &mut outputs) {

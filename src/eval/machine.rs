@@ -1,7 +1,7 @@
 //! The machine: frames, activations, and one step for each kind of node.
 
 use super::value::{Closure, Fields, Gathered, RefCell, Slot, Value, gather};
-use super::{EvalFailure, EvalOptions, Watched};
+use super::{CallResults, EvalFailure, EvalOptions, Watched};
 use crate::ir::walk::{for_each_child, free_vars, post_order};
 use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Pattern, PatternId, Store, VarId};
 use rustc_hash::FxHashMap;
@@ -22,6 +22,7 @@ pub(super) struct Machine<'a> {
     now: Activation,
     frames: Vec<Frame>,
     watched: Watched<'a>,
+    pub(super) results: Option<&'a mut CallResults>,
 }
 
 /// The variables and kept values of a function that is being evaluated.
@@ -97,12 +98,13 @@ impl<'a> Machine<'a> {
             now: Activation::default(),
             frames: Vec::new(),
             watched: None,
+            results: None,
         }
     }
 
-    /// Watches a node and records its values.
-    pub fn watching(self, watched: Watched<'a>) -> Machine<'a> {
-        Machine { watched, ..self }
+    /// Watches a node and records its values, and shares results of operators.
+    pub fn with(self, watched: Watched<'a>, results: Option<&'a mut CallResults>) -> Machine<'a> {
+        Machine { watched, results, ..self }
     }
 
     pub fn is_function(&self, expr: ExprId) -> bool {

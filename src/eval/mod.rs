@@ -6,6 +6,7 @@
 //! function, which is what TVM's interpreter does after ToANormalForm.
 
 mod call_op;
+mod call_results;
 mod machine;
 mod making;
 pub(crate) mod relax;
@@ -14,6 +15,7 @@ mod show;
 mod tir;
 mod value;
 
+pub use call_results::CallResults;
 pub use making::made_args;
 pub use relax::{Linked, Ran, run_linked};
 pub use seed::{Kind, Making, seeded_value};
@@ -101,7 +103,19 @@ pub fn eval_function(
     args: &[Value],
     options: EvalOptions,
 ) -> Result<Value, EvalFailure> {
-    eval_watching(store, module, name, args, options, None)
+    eval_with(store, module, name, args, options, (None, None))
+}
+
+/// Does the same, and shares the results of Relay's operators with other evaluations.
+pub fn eval_sharing(
+    store: &mut Store,
+    module: &Module,
+    name: &str,
+    args: &[Value],
+    options: EvalOptions,
+    results: &mut CallResults,
+) -> Result<Value, EvalFailure> {
+    eval_with(store, module, name, args, options, (None, Some(results)))
 }
 
 /// An expression to watch, and the list that gets its value each time that it is evaluated.
@@ -116,6 +130,17 @@ pub fn eval_watching(
     options: EvalOptions,
     watched: Watched,
 ) -> Result<Value, EvalFailure> {
+    eval_with(store, module, name, args, options, (watched, None))
+}
+
+fn eval_with(
+    store: &mut Store,
+    module: &Module,
+    name: &str,
+    args: &[Value],
+    options: EvalOptions,
+    (watched, results): (Watched, Option<&mut CallResults>),
+) -> Result<Value, EvalFailure> {
     let id = store.name(name);
     let Some(function) = module.function(id) else {
         return Err(EvalFailure::new(format!("the module has no function `@{name}`")));
@@ -127,7 +152,7 @@ pub fn eval_watching(
         return relax::apply(store, module, function, args, options, watched, None);
     }
     let args = fit(store, function, args)?;
-    Machine::new(store, module, options).watching(watched).apply(function, &args)
+    Machine::new(store, module, options).with(watched, results).apply(function, &args)
 }
 
 /// Converts arguments to the element types of the parameters, as TVM's executors do.
