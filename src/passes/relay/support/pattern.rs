@@ -4,12 +4,15 @@
 //! is tried as the root of a match; a match is refused when a node inside it is inside another match, or has an outside
 //! use that does not flow back into the root. Then the program is rebuilt and each root replaced.
 
-use super::notation::{self, Notation};
+use super::notation::{self, Notation, Right};
+use super::tensor_type;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Store};
 use crate::ops;
+use crate::ops::build::{call_attrs, scalar};
 use crate::passes::any::dominators::Forest;
+use crate::passes::relay::fold_constant::fold_expr;
 use crate::pattern::{Bound, Matcher, Matches, Pat, Pattern, Patterns};
 use std::sync::OnceLock;
 
@@ -50,29 +53,77 @@ impl Match {
 pub struct Rule {
     /// The name of the rule in the log.
     pub name: &'static str,
-    /// The pattern to look for, as [`notation`] has it.
-    pattern: &'static str,
-    /// Returns the replacement of a match; `None` leaves it.
-    apply: fn(&mut Store, &Module, &Match) -> Option<ExprId>,
+    /// The pattern to look for, as [`notation`] has it, and behind `=>` the replacement of a match.
+    text: &'static str,
+    then: Then,
     read: OnceLock<Notation<'static>>,
 }
 
+/// The part of a rule that is no text.
+enum Then {
+    /// A condition on a match.
+    When(fn(&Store, &Match) -> bool),
+    /// Returns the replacement of a match; `None` leaves it.
+    Make(fn(&mut Store, &Module, &Match) -> Option<ExprId>),
+}
+
 impl Rule {
-    /// Makes a rule. Its pattern is read when it is used first.
-    pub const fn new(
-        name: &'static str,
-        pattern: &'static str,
-        apply: fn(&mut Store, &Module, &Match) -> Option<ExprId>,
-    ) -> Rule {
-        Rule { name, pattern, apply, read: OnceLock::new() }
+    /// Makes a rule whose replacements a function makes. Its pattern is read when it is used first.
+    pub const fn new(name: &'static str, pattern: &'static str, make: fn(&mut Store, &Module, &Match) -> Option<ExprId>) -> Rule {
+        Rule { name, text: pattern, then: Then::Make(make), read: OnceLock::new() }
+    }
+
+    /// Makes a rule `lhs => rhs`, which applies to a match where a condition holds.
+    pub const fn when(name: &'static str, text: &'static str, holds: fn(&Store, &Match) -> bool) -> Rule {
+        Rule { name, text, then: Then::When(holds), read: OnceLock::new() }
+    }
+
+    /// Makes a rule `lhs => rhs`.
+    pub const fn always(name: &'static str, text: &'static str) -> Rule {
+        Rule::when(name, text, |_, _| true)
     }
 
     fn notation(&self) -> &Notation<'static> {
-        self.read.get_or_init(|| {
-            let read = notation::parse(self.pattern, &mut |text| panic!("the pattern of a rule has the text {text}"));
-            read.unwrap_or_else(|why| panic!("the pattern of `{}`: {why}", self.name))
-        })
+        let read = || notation::parse_rule(self.text).unwrap_or_else(|why| panic!("the rule `{}`: {why}", self.name));
+        self.read.get_or_init(read)
     }
+
+    /// Returns the replacement of a match; `None` leaves it.
+    fn apply(&self, store: &mut Store, module: &Module, found: &Match) -> Option<ExprId> {
+        match (&self.then, &self.notation().right) {
+            (Then::Make(make), _) => make(store, module, found),
+            (Then::When(holds), Some(right)) if holds(store, found) => build(store, module, found, right),
+            _ => None,
+        }
+    }
+}
+
+/// Makes the right side of a rule for a match.
+fn build(store: &mut Store, module: &Module, found: &Match, right: &Right<'static>) -> Option<ExprId> {
+    let all = |store: &mut Store, args: &[Right<'static>]| -> Option<Vec<ExprId>> {
+        args.iter().map(|arg| build(store, module, found, arg)).collect()
+    };
+    Some(match right {
+        Right::Part(name) => found.get(name),
+        Right::Number(value) => {
+            let (_, dtype) = tensor_type(store, found.pre)?;
+            scalar(store, dtype, *value)
+        }
+        Right::Call(op, args) => {
+            let args = all(store, args)?;
+            call_attrs(store, ops::info(*op).name, &args, None)
+        }
+        Right::Again(name, args) => {
+            let Expr::Op(op) = store.expr(found.get(name)) else { return None };
+            let (args, attrs) = (all(store, args)?, store.call(found.pre)?.attrs);
+            call_attrs(store, ops::info(op).name, &args, attrs)
+        }
+        Right::Fold(inner) => {
+            let built = build(store, module, found, inner)?;
+            let folded = fold_expr(store, module, built);
+            if matches!(store.expr(folded), Expr::Constant(_)) { folded } else { built }
+        }
+    })
 }
 
 /// The nodes of a program in post-order, and its calls by operator: made once for all rules that look at the same
@@ -109,7 +160,7 @@ impl Sites {
 
     /// Finds the matches of a rule that may be replaced together. Types are not looked at.
     pub fn find(&self, store: &mut Store, rule: &Rule) -> Found {
-        let Notation { patterns, whole, names } = rule.notation();
+        let Notation { patterns, whole, names, .. } = rule.notation();
         if !may_occur(patterns, *whole, &self.ops) {
             return Vec::new();
         }
@@ -176,7 +227,7 @@ pub fn rewrite_found(store: &mut Store, module: &Module, root: ExprId, found: Fo
     // will: most additions of a constant do not add zero.
     let changes = |(id, parts): &(ExprId, Parts)| {
         let parts = parts.iter().map(|&(slot, id)| (slot, id, id)).collect();
-        (rule.apply)(store, module, &Match { pre: *id, post: *id, parts }).is_some_and(|next| next != *id)
+        rule.apply(store, module, &Match { pre: *id, post: *id, parts }).is_some_and(|next| next != *id)
     };
     if !found.iter().any(changes) {
         return root;
@@ -207,7 +258,7 @@ impl ExprMutator for Apply<'_> {
         if let Some(parts) = self.roots.remove(pre) {
             let become_ = |id: ExprId| self.done.get(id).copied().unwrap_or(id);
             let parts = parts.into_iter().map(|(slot, id)| (slot, id, become_(id))).collect();
-            result = (self.rule.apply)(store, self.module, &Match { pre, post, parts }).unwrap_or(post);
+            result = self.rule.apply(store, self.module, &Match { pre, post, parts }).unwrap_or(post);
         }
         self.done.insert(pre, result);
         result

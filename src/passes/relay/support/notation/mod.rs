@@ -6,6 +6,9 @@
 //! matches: both are not TVM's.
 
 mod rare;
+mod right;
+
+pub use right::Right;
 
 use crate::ir::{Id, Name, OpId};
 use crate::ops::{self, OpPattern};
@@ -19,19 +22,30 @@ pub struct Notation<'t> {
     pub whole: Pat,
     /// The parts that have names.
     pub names: Vec<(&'t str, Pat)>,
+    /// The right side of a rule.
+    pub right: Option<Right<'t>>,
 }
+
+/// The operators of sums and of products.
+const OPERATORS: [[(char, &str); 2]; 2] = [[('+', "add"), ('-', "subtract")], [('*', "multiply"), ('/', "divide")]];
 
 /// Brackets deeper than this are refused.
 const MAX_DEPTH: usize = 64;
+
+/// Reads a rule of Relay: a pattern, and where `=>` follows, the expression that a match becomes.
+pub fn parse_rule(text: &str) -> Result<Notation<'_>, String> {
+    let mut no_text = |text: &str| panic!("the pattern of a rule has the text {text}");
+    let mut reader = Reader { rest: text, intern: &mut no_text, names: Vec::new(), patterns: Patterns::default(), depth: 0 };
+    let whole = reader.either()?;
+    let right = reader.right()?;
+    reader.end(whole, right)
+}
 
 /// Reads a pattern of Relay. `name` interns the texts of attributes. `Err` says what was not understood.
 pub fn parse<'t>(text: &'t str, name: &mut dyn FnMut(&str) -> Id<Name>) -> Result<Notation<'t>, String> {
     let mut reader = Reader { rest: text, intern: name, names: Vec::new(), patterns: Patterns::default(), depth: 0 };
     let whole = reader.either()?;
-    match reader.peek() {
-        "" => Ok(Notation { patterns: reader.patterns, whole, names: reader.names }),
-        rest => Err(format!("cannot read `{rest}`")),
-    }
+    reader.end(whole, None)
 }
 
 struct Reader<'t, 'n> {
@@ -44,6 +58,13 @@ struct Reader<'t, 'n> {
 }
 
 impl<'t> Reader<'t, '_> {
+    fn end(mut self, whole: Pat, right: Option<Right<'t>>) -> Result<Notation<'t>, String> {
+        match self.peek() {
+            "" => Ok(Notation { patterns: self.patterns, whole, names: self.names, right }),
+            rest => Err(format!("cannot read `{rest}`")),
+        }
+    }
+
     fn peek(&mut self) -> &'t str {
         self.rest = self.rest.trim_start();
         self.rest
@@ -139,7 +160,6 @@ impl<'t> Reader<'t, '_> {
 
     /// Reads sums (`level` 0) or products.
     fn binary(&mut self, level: usize) -> Result<Pat, String> {
-        const OPERATORS: [[(char, &str); 2]; 2] = [[('+', "add"), ('-', "subtract")], [('*', "multiply"), ('/', "divide")]];
         let mut left = if level == 0 { self.binary(1)? } else { self.postfix()? };
         while let Some((_, name)) = OPERATORS[level].into_iter().find(|(token, _)| self.take(*token)) {
             let right = if level == 0 { self.binary(1)? } else { self.postfix()? };

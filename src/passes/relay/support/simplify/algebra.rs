@@ -2,43 +2,32 @@
 
 use super::super::pattern::{Match, Rule};
 use super::super::tensor_type;
-use crate::ir::{DType, Expr, ExprId, Module, Store};
+use crate::ir::{DType, ExprId, Module, Store};
 use crate::ops::build::{arg, call, call_attrs, constant, elements, op_name, scalar};
-use crate::passes::relay::fold_constant::fold_expr;
 
 /// `x + x` to `x * 2`.
-pub static ADD_SAME: Rule = Rule::new("x + x to x * 2", "x + y", |store, _, m| {
-    if m.get("x") != m.get("y") {
-        return None;
-    }
-    let two = scalar(store, dtype(store, m.pre)?, 2.0);
-    Some(call(store, "multiply", &[m.get("x"), two]))
-});
+pub static ADD_SAME: Rule = Rule::always("x + x to x * 2", "x + x => x * 2");
 
 /// `y / sqrt(x)` to `y * rsqrt(x)`.
-pub static RSQRT: Rule = Rule::new("division by sqrt to multiplication by rsqrt", "y / sqrt(x)", |store, _, m| {
-    let root = call(store, "rsqrt", &[m.get("x")]);
-    Some(call(store, "multiply", &[m.get("y"), root]))
-});
+pub static RSQRT: Rule = Rule::always("division by sqrt to multiplication by rsqrt", "y / sqrt(x) => y * rsqrt(x)");
 
 /// `x + 0`, `x - 0`, `x * 1` and `x / 1` to `x`.
-pub static IDENTITY: Rule = Rule::new(
+pub static IDENTITY: Rule = Rule::when(
     "operation that changes nothing",
     "x + (zeros() | zeros_like(like) | (c := is_constant())) | x * (ones() | ones_like(like) | c) \
-     | x - (zeros() | zeros_like(like) | c) | x / (ones() | ones_like(like) | c)",
-    |store, _, m| {
+     | x - (zeros() | zeros_like(like) | c) | x / (ones() | ones_like(like) | c) => x",
+    |store, m| {
         if m.has("c") {
             let neutral = if matches!(op_name(store, m.pre), "add" | "subtract") { 0.0 } else { 1.0 };
-            let tensor = constant(store, m.get("c"))?;
-            let is_one_element = tensor.shape.iter().all(|extent| *extent == 1);
-            if !is_one_element || elements(tensor)?.first() != Some(&neutral) {
-                return None;
+            let tensor = constant(store, m.get("c")).filter(|tensor| tensor.shape.iter().all(|extent| *extent == 1));
+            if tensor.and_then(elements).is_none_or(|elements| elements.first() != Some(&neutral)) {
+                return false;
             }
         }
         // `x` must not have been broadcast.
         let side = usize::from(arg(store, m.post, 1) == m.get("x"));
         let ty = store.checked_type(arg(store, m.pre, side));
-        (ty.is_some() && ty == store.checked_type(m.pre)).then(|| m.get("x"))
+        ty.is_some() && ty == store.checked_type(m.pre)
     },
 );
 
@@ -73,47 +62,29 @@ pub static FULL_ELEMENTWISE: Rule = Rule::new(
 );
 
 /// `(x + c1) * c2` to `x * c2 + c1 * c2`.
-pub static SWITCH_ADD_MULTIPLY: Rule =
-    Rule::new("(x + c1) * c2 to x * c2 + c1 * c2", "(x + (a := is_constant())) * (b := is_constant())", |store, module, m| {
-        let (x, a, b) = (m.get("x"), m.get("a"), m.get("b"));
-        if constant(store, x).is_some() {
-            return None;
-        }
-        let shift = fold_call(store, module, "multiply", &[a, b]);
-        let scaled = call(store, "multiply", &[x, b]);
-        Some(call(store, "add", &[scaled, shift]))
-    });
+pub static SWITCH_ADD_MULTIPLY: Rule = Rule::when(
+    "(x + c1) * c2 to x * c2 + c1 * c2",
+    "(x + (a := is_constant())) * (b := is_constant()) => x * b + fold(a * b)",
+    |store, m| constant(store, m.get("x")).is_none(),
+);
 
 /// `(x * c1) * c2` to `x * (c1 * c2)`, and the same for sums.
-pub static ADJACENT: Rule = Rule::new(
+pub static ADJACENT: Rule = Rule::when(
     "two constants combined into one",
-    "(x * (a := is_constant())) * (b := is_constant()) | (x + a) + b",
-    |store, module, m| {
-        let (x, a, b) = (m.get("x"), m.get("a"), m.get("b"));
-        if constant(store, x).is_some() {
-            return None;
-        }
-        let name = op_name(store, m.pre);
-        let both = fold_call(store, module, name, &[a, b]);
-        Some(call(store, name, &[x, both]))
-    },
+    "(f := is_op(\"multiply\"))(x * (a := is_constant()), (b := is_constant())) | (f := is_op(\"add\"))(x + a, b) \
+     => f(x, fold(f(a, b)))",
+    |store, m| constant(store, m.get("x")).is_none(),
 );
 
 /// `argmax(dequantize(x))` to `argmax(x)`.
 pub static DQ_ARGMAX: Rule =
-    Rule::new("argmax of dequantized data", "argmax(qnn.dequantize(x, scale, zero_point))", of_quantized);
+    Rule::always("argmax of dequantized data", "(f := is_op(\"argmax\"))(qnn.dequantize(x, scale, zero_point)) => f(x)");
 /// `argmin(dequantize(x))` to `argmin(x)`.
 pub static DQ_ARGMIN: Rule =
-    Rule::new("argmin of dequantized data", "argmin(qnn.dequantize(x, scale, zero_point))", of_quantized);
+    Rule::always("argmin of dequantized data", "(f := is_op(\"argmin\"))(qnn.dequantize(x, scale, zero_point)) => f(x)");
 /// `argsort(dequantize(x))` to `argsort(x)`.
 pub static DQ_ARGSORT: Rule =
-    Rule::new("argsort of dequantized data", "argsort(qnn.dequantize(x, scale, zero_point))", of_quantized);
-
-fn of_quantized(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
-    let attrs = store.call(m.pre)?.attrs;
-    let name = op_name(store, m.pre);
-    Some(call_attrs(store, name, &[m.get("x")], attrs))
-}
+    Rule::always("argsort of dequantized data", "(f := is_op(\"argsort\"))(qnn.dequantize(x, scale, zero_point)) => f(x)");
 
 /// `a x x + b x y + c y y` to a product of two sums.
 pub static BINOMIAL: Rule = Rule::new(
@@ -161,11 +132,4 @@ fn binomial(store: &mut Store, _: &Module, m: &Match) -> Option<ExprId> {
 
 fn dtype(store: &Store, id: ExprId) -> Option<DType> {
     tensor_type(store, id).map(|t| t.1)
-}
-
-/// Makes a call on constants, and evaluates it if possible.
-fn fold_call(store: &mut Store, module: &Module, name: &str, args: &[ExprId]) -> ExprId {
-    let built = call(store, name, args);
-    let folded = fold_expr(store, module, built);
-    if matches!(store.expr(folded), Expr::Constant(_)) { folded } else { built }
 }

@@ -7,9 +7,9 @@ use crate::ops;
 use crate::ops::build::{arg, op_name};
 
 /// Removes a cast to the type that the data have.
-pub static SAME_CAST: Rule = Rule::new("cast to the same type", "cast_like(data, like) | cast(data)", |store, _, m| {
-    let data = dtype(store, arg(store, m.pre, 0))?;
-    (dtype(store, m.pre)? == data).then(|| m.get("data"))
+pub static SAME_CAST: Rule = Rule::when("cast to the same type", "cast_like(data, like) | cast(data) => data", |store, m| {
+    let data = dtype(store, arg(store, m.pre, 0));
+    data.is_some() && data == dtype(store, m.pre)
 });
 
 /// Merges a cast with an inner one that lost nothing.
@@ -33,14 +33,13 @@ pub static CLIP_AND_CASTS: Rule =
     Rule::new("cast of values that were clipped to its range", "(clip := clip(x)).through(\"cast\")", clip_and_casts);
 
 /// Removes a clip to bounds that the type has anyway.
-pub static CLIP_RULE: Rule = Rule::new("clip to the range of the type", "clip(x)", |store, _, m| {
+pub static CLIP_RULE: Rule = Rule::when("clip to the range of the type", "clip(x) => x", |store, m| {
     // TVM keeps these pairs together for another of its passes.
-    if matches!(op_name(store, arg(store, m.post, 0)), "qnn.requantize" | "qnn.add") {
-        return None;
+    let is_pair = matches!(op_name(store, arg(store, m.post, 0)), "qnn.requantize" | "qnn.add");
+    match (clip_bounds(store, m.post), dtype(store, m.pre).and_then(value_range)) {
+        (Some((low, high)), Some((least, most))) => !is_pair && high >= most && low <= least,
+        _ => false,
     }
-    let (low, high) = clip_bounds(store, m.post)?;
-    let (least, most) = value_range(dtype(store, m.pre)?)?;
-    (high >= most && low <= least).then(|| m.get("x"))
 });
 
 fn dtype(store: &Store, id: ExprId) -> Option<DType> {

@@ -26,13 +26,10 @@ pub static TRANSPOSE: Rule = Rule::new(
 
 /// Removes a transposition that leaves every axis where it is.
 pub static NO_OP_TRANSPOSE: Rule =
-    Rule::new("transpose that moves nothing", "(is_op(\"transpose\") | is_op(\"layout_transform\"))(x)", |store, _, m| {
-        if layouts(store, m.post).is_some_and(|(from, to)| from != to) {
-            return None;
-        }
-        let rank = tensor_type(store, m.pre)?.0.len();
-        let axes = axis_order(store, m.post, rank)?;
-        axes.iter().enumerate().all(|(i, axis)| i == *axis).then(|| m.get("x"))
+    Rule::when("transpose that moves nothing", "(is_op(\"transpose\") | is_op(\"layout_transform\"))(x) => x", |store, m| {
+        let moves = layouts(store, m.post).is_some_and(|(from, to)| from != to);
+        let axes = tensor_type(store, m.pre).and_then(|(shape, _)| axis_order(store, m.post, shape.len()));
+        !moves && axes.is_some_and(|axes| axes.iter().enumerate().all(|(i, axis)| i == *axis))
     });
 
 /// Returns the layouts of a `layout_transform`, as written.
