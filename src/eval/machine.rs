@@ -1,6 +1,7 @@
 //! The machine: frames, activations, and one step for each kind of node.
 
-use super::value::{Closure, Fields, Gathered, RefCell, Slot, Value, gather};
+use super::parts::{Parts, Taken};
+use super::value::{Closure, Fields, RefCell, Slot, Value};
 use super::{CallResults, EvalFailure, EvalOptions, Watched};
 use crate::ir::walk::{for_each_child, free_vars, post_order};
 use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Pattern, PatternId, Store, VarId};
@@ -38,12 +39,8 @@ enum Frame {
     Keep(ExprId),
     /// The list of watched values.
     Watch,
-    /// A tuple, as its next field.
-    Tuple(ExprId, Vec<Value>),
-    /// A projection, which takes one field out of it.
-    Field(ExprId, u32),
-    /// A call, as its next argument.
-    Args(ExprId, Vec<Value>),
+    /// A tuple, projection or call, as its next part.
+    Parts(Parts),
     /// A call, as its callee.
     Callee(ExprId, Vec<Value>),
     /// A let, which binds it; the body follows.
@@ -175,6 +172,10 @@ impl<'a> Machine<'a> {
         if self.watched.as_ref().is_some_and(|(node, _)| *node == id) {
             self.frames.push(Frame::Watch);
         }
+        if let Some((parts, first)) = Parts::of(self.store, id) {
+            self.frames.push(Frame::Parts(parts));
+            return Ok(Next::Eval(first));
+        }
         Ok(match self.store.expr(id) {
             Expr::Var(var) => match self.now.vars.get(&var) {
                 Some(value) => Next::Give(value.clone()),
@@ -191,24 +192,8 @@ impl<'a> Machine<'a> {
             },
             Expr::Ctor(ctor) => Next::Give(Value::Ctor(ctor, Rc::default())),
             Expr::Function(_) => Next::Give(self.closure(id, None)),
-            Expr::Tuple(fields) => match fields.is_empty() {
-                true => Next::Give(Value::unit()),
-                false => {
-                    self.frames.push(Frame::Tuple(id, Vec::with_capacity(fields.len())));
-                    Next::Eval(self.store.item(fields, 0))
-                }
-            },
-            Expr::TupleGetItem { tuple, index } => {
-                self.frames.push(Frame::Field(id, index));
-                Next::Eval(tuple)
-            }
-            Expr::Call { args, .. } => match args.is_empty() {
-                true => return self.callee(id, Vec::new()),
-                false => {
-                    self.frames.push(Frame::Args(id, Vec::with_capacity(args.len())));
-                    Next::Eval(self.store.item(args, 0))
-                }
-            },
+            Expr::Tuple(_) => Next::Give(Value::unit()),
+            Expr::Call { .. } => return self.callee(id, Vec::new()),
             Expr::Let { var, value, body } => {
                 if self.is_function(value) {
                     let closure = self.closure(value, Some(var));
@@ -239,7 +224,8 @@ impl<'a> Machine<'a> {
                 self.frames.push(Frame::WriteTo(id));
                 Next::Eval(reference)
             }
-            other @ (Expr::Seq { .. }
+            other @ (Expr::TupleGetItem { .. }
+            | Expr::Seq { .. }
             | Expr::Shape(_)
             | Expr::Prim(_)
             | Expr::Str(_)
@@ -265,20 +251,13 @@ impl<'a> Machine<'a> {
                 }
                 Next::Give(value)
             }
-            Frame::Tuple(id, done) => match gather(self.store, id, done, value) {
-                Gathered::Next(part, done) => {
-                    self.frames.push(Frame::Tuple(id, done));
+            Frame::Parts(parts) => match parts.take(self.store, value).map_err(|(id, why)| self.fail(id, why))? {
+                Taken::Next(parts, part) => {
+                    self.frames.push(Frame::Parts(parts));
                     Next::Eval(part)
                 }
-                Gathered::All(fields) => Next::Give(Value::tuple(fields)),
-            },
-            Frame::Field(id, index) => Next::Give(value.field(index).map_err(|why| self.fail(id, why))?),
-            Frame::Args(id, done) => match gather(self.store, id, done, value) {
-                Gathered::Next(part, done) => {
-                    self.frames.push(Frame::Args(id, done));
-                    Next::Eval(part)
-                }
-                Gathered::All(args) => return self.callee(id, args),
+                Taken::Value(value) => Next::Give(value),
+                Taken::Call(id, args) => return self.callee(id, args),
             },
             Frame::Callee(id, args) => return self.call(id, value, args),
             Frame::Let(var, body) => {

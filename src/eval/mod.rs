@@ -9,6 +9,7 @@ mod call_op;
 mod call_results;
 mod machine;
 mod making;
+mod parts;
 pub(crate) mod relax;
 mod seed;
 mod show;

@@ -64,25 +64,6 @@ pub(super) enum Slot {
     Symbol(Id<Symbol>),
 }
 
-/// The values of a tuple's fields or a call's arguments, as far as they are known.
-pub(super) enum Gathered {
-    /// The next part to evaluate, and the values of those before it.
-    Next(ExprId, Vec<Value>),
-    /// All of them.
-    All(Vec<Value>),
-}
-
-/// Adds the value of the next part of a tuple or a call to those before it.
-pub(super) fn gather(store: &Store, id: ExprId, mut done: Vec<Value>, value: Value) -> Gathered {
-    done.push(value);
-    match store.expr(id) {
-        Expr::Tuple(parts) | Expr::Call { args: parts, .. } if done.len() < parts.len() => {
-            Gathered::Next(store.item(parts, done.len()), done)
-        }
-        _ => Gathered::All(done),
-    }
-}
-
 impl Fields {
     /// Returns the fields.
     pub fn items(&self) -> &[Value] {

@@ -20,7 +20,8 @@ mod tests;
 pub use linked::{Linked, Ran, run_linked};
 pub use seed::made_args;
 
-use super::value::{Closure, Fields, Gathered, RefCell, Slot, Value, gather};
+use super::parts::{Parts, Taken};
+use super::value::{Closure, Fields, RefCell, Slot, Value};
 use super::{EvalFailure, EvalOptions, Watched, eval_prim};
 use crate::infer::relax::types::{Bindings, substitute_dim};
 use crate::ir::walk::{free_vars, post_order};
@@ -50,12 +51,8 @@ struct Activation {
 
 /// The consumer of the value under evaluation.
 enum Frame {
-    /// A tuple, as its next field.
-    Tuple(ExprId, Vec<Value>),
-    /// A projection, which takes one field out of it.
-    Field(ExprId, u32),
-    /// A call, as its next argument.
-    Args(ExprId, Vec<Value>),
+    /// A tuple, projection or call, as its next part.
+    Parts(Parts),
     /// A call, as its callee.
     Callee(ExprId, Vec<Value>),
     /// This binding in this block of a sequence; the code behind it follows.
@@ -171,6 +168,10 @@ impl Machine<'_> {
         if self.watched.as_ref().is_some_and(|(node, _)| *node == id) {
             self.frames.push(Frame::Watch);
         }
+        if let Some((parts, first)) = Parts::of(self.store, id) {
+            self.frames.push(Frame::Parts(parts));
+            return Ok(Next::Eval(first));
+        }
         Ok(Next::Give(match self.store.expr(id) {
             Expr::Var(var) => self.variable(id, var)?,
             Expr::Constant(tensor) => {
@@ -205,20 +206,8 @@ impl Machine<'_> {
                     eval_prim(self.store, prim, &known).map_err(|e| EvalFailure { code: e.code, ..self.fail(id, e.message) })?,
                 )
             }
-            Expr::Tuple(fields) if fields.is_empty() => Value::unit(),
-            Expr::Tuple(fields) => {
-                self.frames.push(Frame::Tuple(id, Vec::with_capacity(fields.len())));
-                return Ok(Next::Eval(self.store.item(fields, 0)));
-            }
-            Expr::TupleGetItem { tuple, index } => {
-                self.frames.push(Frame::Field(id, index));
-                return Ok(Next::Eval(tuple));
-            }
-            Expr::Call { args, .. } if args.is_empty() => return self.callee(id, Vec::new()),
-            Expr::Call { args, .. } => {
-                self.frames.push(Frame::Args(id, Vec::with_capacity(args.len())));
-                return Ok(Next::Eval(self.store.item(args, 0)));
-            }
+            Expr::Tuple(_) => Value::unit(),
+            Expr::Call { .. } => return self.callee(id, Vec::new()),
             Expr::If { cond, .. } => {
                 self.frames.push(Frame::If(id));
                 return Ok(Next::Eval(cond));
@@ -298,20 +287,13 @@ impl Machine<'_> {
     /// Passes a value to the frame that waited for it.
     fn resume(&mut self, frame: Frame, value: Value) -> Step {
         Ok(match frame {
-            Frame::Tuple(id, done) => match gather(self.store, id, done, value) {
-                Gathered::Next(part, done) => {
-                    self.frames.push(Frame::Tuple(id, done));
+            Frame::Parts(parts) => match parts.take(self.store, value).map_err(|(id, why)| self.fail(id, why))? {
+                Taken::Next(parts, part) => {
+                    self.frames.push(Frame::Parts(parts));
                     Next::Eval(part)
                 }
-                Gathered::All(fields) => Next::Give(Value::tuple(fields)),
-            },
-            Frame::Field(id, index) => Next::Give(value.field(index).map_err(|why| self.fail(id, why))?),
-            Frame::Args(id, done) => match gather(self.store, id, done, value) {
-                Gathered::Next(part, done) => {
-                    self.frames.push(Frame::Args(id, done));
-                    Next::Eval(part)
-                }
-                Gathered::All(args) => return self.callee(id, args),
+                Taken::Value(value) => Next::Give(value),
+                Taken::Call(id, args) => return self.callee(id, args),
             },
             Frame::Callee(id, args) => return self.call(id, value, args),
             Frame::Bind { seq, block, binding } => {

@@ -62,6 +62,8 @@ fn attributes_types_constants_and_tuples_are_looked_at() {
 fn what_is_not_understood_in_a_pattern_is_refused_with_the_nearest_name() {
     let said = |pattern: &str| failure(&call(pattern), CONV);
     assert!(said("is_op('nn.rleu')(x)").contains("did you mean `nn.relu`?"), "{}", said("is_op('nn.rleu')(x)"));
+    assert!(said("nn.rleu(x)").contains("did you mean `nn.relu`?"), "{}", said("nn.rleu(x)"));
+    assert!(said("sqrtt(x)").contains("did you mean `sqrt`?"), "{}", said("sqrtt(x)"));
     assert!(said("wildcrad()").contains("did you mean `wildcard`?"));
     assert!(said("x.has_atr({'a': 1})").contains("did you mean `has_attr`?"));
     assert!(said("is_op('add')(x").contains("`)` was expected"));

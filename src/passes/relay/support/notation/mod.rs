@@ -102,13 +102,15 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Reads the dotted name of an operator before a bracket, if one stands here.
-    fn op_in_short(&mut self) -> Option<OpId> {
+    fn op_in_short(&mut self) -> Result<Option<OpId>, String> {
         let rest = self.peek();
-        let (name, _) = rest.split_once('(')?;
+        let Some((name, _)) = rest.split_once('(') else { return Ok(None) };
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
-        let op = ops::lookup(name).filter(|_| is_name)?;
+        let Some(op) = ops::lookup(name).filter(|_| is_name) else {
+            return if is_name { self.no_method(name).map(|()| None) } else { Ok(None) };
+        };
         self.rest = &rest[name.len() + 1..];
-        Some(op)
+        Ok(Some(op))
     }
 
     /// Reads the attributes of `has_attr`. That of operators themselves says how they are fused.
@@ -220,7 +222,7 @@ impl<'t> Reader<'t, '_> {
             self.want(')')?;
             return Ok(inner);
         }
-        if let Some(op) = self.op_in_short() {
+        if let Some(op) = self.op_in_short()? {
             let args = self.list(')')?;
             return Ok(self.call(op, args));
         }

@@ -44,6 +44,13 @@ impl Reader<'_, '_> {
         })
     }
 
+    /// Refuses a dotted name that is no operator, unless it looks like a method of a part.
+    pub(super) fn no_method(&self, name: &str) -> Result<(), String> {
+        let Some((part, method)) = name.split_once('.') else { return Ok(()) };
+        let is_method = suggest::nearest(method, METHODS.iter().copied()).is_some();
+        if is_method || self.names.iter().any(|(known, _)| *known == part) { Ok(()) } else { Err(no_operator(name)) }
+    }
+
     /// Reads the attributes of a call, and makes the pattern that asks for them.
     pub(super) fn attrs(&mut self, pattern: Pat) -> Result<Pat, String> {
         let Literal::Dict(entries) = self.literal()? else { return Err("has_attr takes a dictionary".to_owned()) };
@@ -110,14 +117,18 @@ impl Reader<'_, '_> {
     }
 }
 
+fn operators() -> impl Iterator<Item = &'static str> {
+    ops::all().iter().filter(|info| info.relay_rule().is_some()).map(|info| info.name)
+}
+
 /// Says that there is no such operator, and the nearest one.
 pub(super) fn no_operator(name: &str) -> String {
-    let names = ops::all().iter().filter(|info| info.relay_rule().is_some()).map(|info| info.name);
-    let near = suggest::nearest(name, names).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let near = suggest::nearest(name, operators()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     format!("there is no operator `{name}`{near}")
 }
 
 fn unknown(name: &str, all: &[&'static str]) -> String {
-    let near = suggest::nearest(name, all.iter().copied()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let known = all.iter().copied().chain(operators());
+    let near = suggest::nearest(name, known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     format!("`{name}` is not known in a pattern; {} are{near}", all.join(", "))
 }

@@ -40,7 +40,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn right_atom(&mut self) -> Result<Right<'t>, String> {
-        if let Some(op) = self.op_in_short() {
+        if let Some(op) = self.op_in_short()? {
             return Ok(Right::Call(op, self.right_args()?));
         }
         let word = self.word();
