@@ -74,7 +74,7 @@ def _operators():
     from .._catalogue import relay_operators
 
     here = _sys.modules[__name__]
-    for name in [*relay_operators(), *op._make.OTHER_NAMES, *op._make.BY_HAND]:
+    for name in [*relay_operators(), *op._make.OTHER_NAMES, *op._make.BY_HAND, *op._more.BY_HAND]:
         if "." not in name and not hasattr(here, name):
             setattr(here, name, getattr(op, name))
 

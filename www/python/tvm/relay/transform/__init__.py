@@ -52,13 +52,18 @@ class PyFunctionPass(PyModulePass, FunctionPass):
         made = mod.clone()
         changed = False
         for var, func in mod.functions.items():
-            if isinstance(func, Function) and not func.attrs.get("SkipOptimization") and not func.attrs.get("Compiler"):
+            if _is_open(func):
                 new = self._function(func, made, PassContext.current())
                 if not isinstance(new, Function):
                     raise TypeError(f"a function pass must return a function, not {type(new).__name__}")
                 changed |= new is not func
                 made[var] = new
         return InferType()(made) if changed else mod  # noqa: F821
+
+
+def _is_open(func):
+    """True of a function that passes over functions enter."""
+    return isinstance(func, Function) and not func.attrs.get("SkipOptimization") and not func.attrs.get("Compiler")
 
 
 def function_pass(pass_func=None, opt_level=None, name=None, required=None):
@@ -304,6 +309,26 @@ def _by_rules(mod, name, options, key, answer):
     finally:
         transform.forget_ask(asked)
     return InferType()(IRModule._of_words(new, mod))  # noqa: F821
+
+
+def AnnotateTarget(targets, include_non_call_ops=True):
+    """Marks what the compilers take; the engine knows the operators of those for which nothing is registered."""
+    targets = [targets] if isinstance(targets, str) else [str(target) for target in targets]
+
+    def annotate(mod, ctx):
+        from . import _annotate_target
+
+        known = _annotate_target.rules(targets)
+        if not known:
+            return _built_in("AnnotateTarget", targets=targets, include_non_call_ops=bool(include_non_call_ops))(mod)
+        mod = InferType()(mod)  # noqa: F821
+        made = mod.clone()
+        for var, func in mod.functions.items():
+            if _is_open(func):
+                made[var] = _annotate_target.AnnotateTarget(targets, known, include_non_call_ops).visit(func)
+        return InferType()(made)  # noqa: F821
+
+    return PyModulePass(annotate, PassInfo(0, "AnnotateTarget"))
 
 
 def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter=""):
