@@ -47,6 +47,8 @@ from .expr import (
 )
 from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor, MixedModeMutator
 from .parser import SpanCheck, fromtext, parse, parse_expr
+from .loops import while_loop  # noqa: F401
+from .param_dict import load_param_dict, save_param_dict  # noqa: F401
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder
 from .transform import build_config
@@ -84,7 +86,17 @@ def ShapeVar(name):
     return TypeVar(name, TypeKind.ShapeVar)
 
 
+def _fields_changed():
+    """Functions that change fields stand beside the classes whose fields they are."""
+    from . import _with_fields as made
+
+    for name in vars(made):
+        if name.endswith("WithFields"):
+            setattr(function if name == "FunctionWithFields" else expr, name, getattr(made, name))
+
+
 _operators()
+_fields_changed()
 ty.ShapeVar = ShapeVar
 
 

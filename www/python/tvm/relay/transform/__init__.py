@@ -50,15 +50,13 @@ class PyFunctionPass(PyModulePass, FunctionPass):
 
     def _apply(self, mod):
         made = mod.clone()
-        changed = False
         for var, func in mod.functions.items():
             if _is_open(func):
                 new = self._function(func, made, PassContext.current())
                 if not isinstance(new, Function):
                     raise TypeError(f"a function pass must return a function, not {type(new).__name__}")
-                changed |= new is not func
                 made[var] = new
-        return InferType()(made) if changed else mod  # noqa: F821
+        return InferType()(made)  # noqa: F821
 
 
 def _is_open(func):
@@ -430,6 +428,11 @@ def PlanDevices(config):
     return PyModulePass(plan, PassInfo(0, "PlanDevices"))
 
 
+from ._regions import CapturePostDfsIndexInSpans, PartitionGraph  # noqa: E402, F401
+from .flexible_shape import FlexibleShapeDispatch  # noqa: E402, F401
+from .recast import recast  # noqa: E402, F401
+
+
 def _not_here(name):
     def factory(*args, **kwargs):
         raise NotImplementedError(f"{name} is not among the passes that are here")
@@ -440,7 +443,7 @@ def _not_here(name):
 
 
 for _name in (
-    "Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse Conv2dToSparse2 SimplifyFCTranspose CollagePartition FlexibleShapeDispatch LabelOps"
+    "Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse Conv2dToSparse2 SimplifyFCTranspose CollagePartition LabelOps"
 ).split():
     if _name not in globals():
         globals()[_name] = _not_here(_name)
