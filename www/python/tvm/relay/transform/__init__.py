@@ -329,89 +329,6 @@ def AnnotateTarget(targets, include_non_call_ops=True):
     return PyModulePass(annotate, PassInfo(0, "AnnotateTarget"))
 
 
-def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter=""):
-    """Functions in place that have a name and a compiler become functions of the module."""
-
-    def outline(mod, ctx):
-        made = mod.clone()
-        for var, func in mod.functions.items():
-            if isinstance(func, Function):
-                made[var] = _outline(made, func, compiler_filter)
-        return InferType()(made)  # noqa: F821
-
-    return PyModulePass(outline, PassInfo(0, "OutlineCompilerFunctionsWithExistingGlobalSymbols"))
-
-
-def _outline(mod, func, compiler):
-    from ..expr_functor import ExprMutator
-
-    class Outline(ExprMutator):
-        """Moves functions out."""
-
-        def visit_call(self, call):
-            new = super().visit_call(call)
-            inner = new.op
-            if isinstance(inner, Function) and _compiled_by(inner, compiler) and inner.attrs.get("global_symbol"):
-                var = GlobalVar(inner.attrs["global_symbol"])
-                mod[var] = inner
-                return Call(var, new.args)
-            return new
-
-    return _walk.rebuild(func, [*func.params, Outline().visit(func.body)])
-
-
-def _compiled_by(func, compiler):
-    name = func.attrs.get("Compiler")
-    return name is not None and (not compiler or name == compiler)
-
-
-def MarkCompilerFunctionsAsExtern(compiler_filter=""):
-    """Functions with a compiler of their own are marked as defined elsewhere."""
-
-    def mark(mod, ctx):
-        made = mod.clone()
-        for var, func in mod.functions.items():
-            if isinstance(func, Function) and _compiled_by(func, compiler_filter):
-                kept = {key: value for key, value in func.attrs.items() if key in ("global_symbol", "Compiler")}
-                made[var] = func.with_attrs({**kept, "Extern": 1})
-        return made
-
-    return PyModulePass(mark, PassInfo(0, "MarkCompilerFunctionsAsExtern"))
-
-
-def InlineCompilerFunctionsBoundTo(global_vars):
-    """Functions with a compiler are put where they are called."""
-    names = {var.name_hint for var in global_vars}
-
-    def inline(mod, ctx):
-        from ..expr_functor import ExprMutator
-
-        chosen = {var.name_hint: func for var, func in mod.functions.items() if var.name_hint in names}
-
-        class Inline(ExprMutator):
-            """Puts bodies in place of calls."""
-
-            def visit_call(self, call):
-                new = super().visit_call(call)
-                name = getattr(new.op, "name_hint", None) if isinstance(new.op, GlobalVar) else None
-                func = chosen.get(name)
-                if func is None:
-                    return new
-                from ..expr_functor import substitute
-
-                return substitute(func.body, dict(zip(func.params, new.args)))
-
-        made = mod.clone()
-        for var, func in mod.functions.items():
-            if var.name_hint in chosen:
-                del made[var]
-            else:
-                made[var] = Inline().visit(func)
-        return InferType()(made)  # noqa: F821
-
-    return PyModulePass(inline, PassInfo(0, "InlineCompilerFunctionsBoundTo"))
-
-
 def PlanDevices(config):
     """Everything gets its device: `config` is what `make_compilation_config` gives."""
     from ...ir.transform import BuiltInPass
@@ -428,6 +345,11 @@ def PlanDevices(config):
     return PyModulePass(plan, PassInfo(0, "PlanDevices"))
 
 
+from ._compiler_functions import (  # noqa: E402, F401
+    InlineCompilerFunctionsBoundTo,
+    MarkCompilerFunctionsAsExtern,
+    OutlineCompilerFunctionsWithExistingGlobalSymbols,
+)
 from ._regions import CapturePostDfsIndexInSpans, PartitionGraph  # noqa: E402, F401
 from .flexible_shape import FlexibleShapeDispatch  # noqa: E402, F401
 from .recast import recast  # noqa: E402, F401
