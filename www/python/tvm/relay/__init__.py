@@ -117,6 +117,10 @@ def _register():
     for name in ("TensorType", "TypeVar", "GlobalTypeVar", "TypeKind", "IncompleteType", "TypeCall", "TypeRelation"):
         if not hasattr(_ir, name):
             setattr(_ir, name, getattr(ty, name))
+    from ..ir.affine_type import AffineType, TensorAffineType, TupleAffineType
+
+    _ir.AffineType, _ir.TensorAffineType, _ir.TupleAffineType = AffineType, TensorAffineType, TupleAffineType
+    _ir.TypeConstraint = TypeConstraint
     _ir.RelayRefType = RefType
     _ir.TypeData, _ir.Constructor = TypeData, Constructor
     for name in ("Broadcast", "BroadcastComp", "Identity"):

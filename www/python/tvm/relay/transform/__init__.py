@@ -352,6 +352,7 @@ from ._compiler_functions import (  # noqa: E402, F401
 )
 from ._regions import CapturePostDfsIndexInSpans, PartitionGraph  # noqa: E402, F401
 from .flexible_shape import FlexibleShapeDispatch  # noqa: E402, F401
+from . import mixed_precision  # noqa: E402, F401
 from .recast import recast  # noqa: E402, F401
 
 
