@@ -44,6 +44,9 @@ _ffi_api = _Api()
 class FunctionPass(Pass):
     """A pass over the functions of Relay."""
 
+    def _shown(self):
+        return "relay.FunctionPass"
+
 
 class PyFunctionPass(PyModulePass, FunctionPass):
     """A pass of the user's over functions."""
