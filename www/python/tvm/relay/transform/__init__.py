@@ -368,9 +368,7 @@ def _not_here(name):
     return factory
 
 
-for _name in (
-    "Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse Conv2dToSparse2 SimplifyFCTranspose CollagePartition LabelOps"
-).split():
+for _name in ("Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse Conv2dToSparse2 SimplifyFCTranspose CollagePartition LabelOps").split():
     if _name not in globals():
         globals()[_name] = _not_here(_name)
 register_func("relay.transform.RecoverVirtualDeviceMap", _not_here("RecoverVirtualDeviceMap"))
