@@ -137,3 +137,15 @@ def test_an_operator_computes_on_another_type():
     body = relay.transform.recast(func, "int8", "int32").body.args[0]
     assert body.op.name == "cast" and body.args[0].attrs.out_dtype == "int32"
     assert body.args[0].args[0].attrs.dtype == "int8"
+
+
+def test_reference_results():
+    from tvm.topi import testing as reference
+
+    x = np.array([[0.0, 1.0], [2.0, 2.0]], "float32")
+    np.testing.assert_allclose(reference.softmax_python(x)[1], [0.5, 0.5])
+    np.testing.assert_allclose(reference.log_softmax_python(x).sum(axis=1)[1], 2 * np.log(np.float32(0.5)), rtol=1e-5)
+    assert reference.dense(x, x, np.array([-9.0, 0.0], "float32"), True, True).tolist() == [[0, 2], [0, 8]]
+    assert reference.batch_matmul(x.reshape(1, 2, 2), np.ones((3, 1, 2), "float32")).tolist() == [[[1], [4]]] * 3
+    normal = reference.layer_norm_python(x, np.ones(2, "float32"), None, 1)
+    np.testing.assert_allclose(normal, [[-1, 1], [0, 0]], atol=1e-3)
