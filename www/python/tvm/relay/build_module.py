@@ -165,7 +165,7 @@ def build(ir_mod, target=None, target_host=None, executor=None, runtime=None, wo
     if not isinstance(ir_mod, (IRModule, Function)):
         raise ValueError("Type of input parameter mod must be tvm.IRModule")
     mod = module_from_expr(ir_mod) if isinstance(ir_mod, Function) else ir_mod
-    return GraphExecutorFactoryModule(for_evaluation(mod, target, params), {}, mod_name)
+    return GraphExecutorFactoryModule(for_evaluation(mod, target, params), dict(params or {}), mod_name)
 
 
 def for_evaluation(mod, target, params):
@@ -187,7 +187,7 @@ def _bound(mod, params):
 
 
 def optimize(mod, target=None, params=None):
-    """The program as it would be compiled, after the passes before code is made, and the parameters that are left."""
+    """The program as it would be compiled, after the passes before code is made, and the values of its parameters."""
     from ..ir.transform import Sequential
     from ..target import Target
 
@@ -198,7 +198,7 @@ def optimize(mod, target=None, params=None):
     only = None if several or target is None else Target(target)
     passes = _passes(only, not several)
     with only if only is not None else contextlib.nullcontext():
-        return Sequential(passes)(_bound(mod, params)), {}
+        return Sequential(passes)(_bound(mod, params)), dict(params or {})
 
 
 def _passes(target, homogeneous):
