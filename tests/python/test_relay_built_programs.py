@@ -149,3 +149,14 @@ def test_reference_results():
     assert reference.batch_matmul(x.reshape(1, 2, 2), np.ones((3, 1, 2), "float32")).tolist() == [[[1], [4]]] * 3
     normal = reference.layer_norm_python(x, np.ones(2, "float32"), None, 1)
     np.testing.assert_allclose(normal, [[-1, 1], [0, 0]], atol=1e-3)
+
+
+def test_a_text_names_functions_of_another_module():
+    head = '#[version = "0.0.5"]\n'
+    first = relay.parse(head + "type Box { Full(int32), Empty }\ndef @inc(%x: int32) { add(%x, 1) }")
+    text = "def @open(%b: Box) { match (%b) { Full(%y) => @inc(%y), Empty => 0 } }"
+    both = relay.parse(head + text, "from_string", first)
+    assert sorted(var.name_hint for var in both.functions) == ["inc", "open"]
+    assert len(first.functions) == 1
+    with pytest.raises(tvm.error.DiagnosticError):
+        relay.parse(head + "def @g(%x: int32) { @missing(%x) }", "from_string", first)

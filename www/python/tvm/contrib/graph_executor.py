@@ -35,7 +35,7 @@ class GraphModule:
         self.set_input(**load_param_dict(params_bytes))
 
     def get_num_inputs(self):
-        """How many inputs there are."""
+        """The number of inputs."""
         return len(self.module.mod["main"].params)
 
     def get_input_index(self, name):

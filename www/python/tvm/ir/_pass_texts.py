@@ -13,7 +13,7 @@ _TYPES = {"relax.fallback_device_type": "ir.IntImm", "tirx.add_lower_pass": "ffi
 
 
 def kind_of_pass(name, dialect):
-    """What a pass of the engine's is, by its name."""
+    """The kind of a pass of the engine's, by its name."""
     if name.startswith(("tirx.", "s_tir.")) and name not in _MODULE_PASSES or name == "AnnotateTIROpPattern":
         return "tirx.PrimFuncPass"
     if dialect == "relax":

@@ -154,7 +154,7 @@ _FACTS = {
         False,
     ),
 }
-"""What TVM notes of a few operators and the engine knows otherwise."""
+"""Facts that TVM notes of a few operators and the engine knows otherwise."""
 
 
 class _Argument:

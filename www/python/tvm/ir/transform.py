@@ -193,7 +193,7 @@ class Pass(Object):
     __str__ = __repr__
 
     def _shown(self):
-        """What kind of pass it is, in texts."""
+        """The kind of pass that it is, in texts."""
         return "transform.ModulePass"
 
     # For the engine.

@@ -75,12 +75,12 @@ def RefCreateWithFields(ref_create, value=None, virtual_device=None, span=None):
 
 
 def RefReadWithFields(ref_read, ref=None, virtual_device=None, span=None):
-    """What is read of another cell."""
+    """A read of another cell."""
     return _made(ref_read, RefRead, [(ref_read.ref, ref)], span)
 
 
 def RefWriteWithFields(ref_write, ref=None, value=None, virtual_device=None, span=None):
-    """What is written into another cell, or another value."""
+    """A write into another cell, or of another value."""
     return _made(ref_write, RefWrite, [(ref_write.ref, ref), (ref_write.value, value)], span)
 
 

@@ -27,12 +27,12 @@ class CallGraph(Object):
         return var.name_hint
 
     def ref_count(self, var):
-        """How many functions refer to one."""
+        """The number of mentions of a function."""
         name = self._name(var)
         return sum(calls.count(name) for calls in self._calls.values())
 
     def global_call_count(self, var):
-        """How many functions one refers to."""
+        """The number of functions that one mentions."""
         return len(self._calls[self._name(var)])
 
     def is_recursive(self, var):
@@ -41,7 +41,7 @@ class CallGraph(Object):
         return name in self._calls[name]
 
     def print_var(self, var):
-        """What a function calls, as a text."""
+        """The calls of a function as a text."""
         name = self._name(var)
         head = f"Call graph node: {name} at: {hex(id(self._calls[name]))},  #refs = {self.ref_count(name)}\n"
         return head + "".join(f"  call site: <{callee}> calls {callee}\n" for callee in self._calls[name]) + "\n"

@@ -1,4 +1,4 @@
-"""What `relay.build` and `relay.vm.compile` give: the program itself, which is evaluated."""
+"""Results of `relay.build` and `relay.vm.compile`: the program itself, which is evaluated."""
 
 from ..._node import Object
 from ..._values import Array
@@ -183,7 +183,7 @@ class Machine(Object):
         self.invoke(func_name, *args, **kwargs)
 
     def get_outputs(self, func_name="main"):
-        """What a function gave."""
+        """The results of a function that was run."""
         result = self._outputs[func_name]
         return list(result) if isinstance(result, (list, tuple)) else [result]
 
@@ -193,7 +193,7 @@ class Machine(Object):
         return names.index(input_name) if input_name in names else -1
 
     def benchmark(self, device, *args, func_name="main", repeat=5, **kwargs):
-        """How long the evaluator takes."""
+        """The time that the evaluator takes."""
         from ...runtime.benchmark import evaluator
 
         return evaluator(lambda: self.invoke(func_name, *args, **kwargs), repeat)()

@@ -106,7 +106,7 @@ def _find_scale_by_kl(arr, quantized_dtype="int8", num_bins=_BINS, num_quantized
 
 
 def _distance(filled, counts, before, first, behind):
-    """How far the quantized distribution between two bins is from the one that has all outside of them at its ends."""
+    """The distance of the quantized distribution between two bins from the one that has all outside of them at its ends."""
     size = behind - first
     inside = {at - first: counts[at] for at in filled if first < at < behind}
     p = dict(inside)

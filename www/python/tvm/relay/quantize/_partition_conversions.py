@@ -115,7 +115,7 @@ class SuffixCutter(ExprMutator):
 
 
 def partition_suffix(mod, quantized_dtypes):
-    """What is before the conversions of outputs, and these."""
+    """The part before the conversions of outputs, and these."""
     assert len(mod.functions) == 1
     func = mod["main"]
     cutter = SuffixCutter(quantized_dtypes)

@@ -10,7 +10,7 @@ _DEFAULT = "default"
 
 
 def rules(targets):
-    """What is registered for the compilers, by operator and compiler."""
+    """Rules that are registered for the compilers, by operator and compiler."""
     keys = {f"target.{target}": target for target in targets}
     return {(op, keys[key]): rule for (op, key), (rule, _) in _attributes.items() if key in keys and callable(rule)}
 
