@@ -165,3 +165,10 @@ def test_prefixes_are_names():
 
     with pytest.raises(RuntimeError):
         main.script(ir_prefix="2I")
+
+
+def test_facts_that_are_noted_of_few_operators():
+    facts = [("dynamic_strided_slice", "FDataDependent", True), ("memory.view", "RequiresArgumentShapes", False), ("unique", "FCallPacked", "relax.run.unique")]
+    for name, key, value in facts:
+        assert tvm.ir.Op.get(f"relax.{name}").get_attr(key) == value
+    assert tvm.ir.Op.get("relax.add").get_attr("FDataDependent") is None

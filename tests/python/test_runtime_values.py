@@ -150,3 +150,10 @@ def test_the_type_of_a_call():
     tvm.ir.assert_structural_equal(made, relax.TensorType((1,), "int32"))
     with pytest.raises(ValueError):
         derive(func, relax.Call(relax.Var("f", func), [arg, arg]), relax.BlockBuilder())
+
+
+def test_numbers_stay_numbers_when_they_are_converted():
+    assert tvm.runtime.convert(3) == 3 and isinstance(tvm.runtime.convert(3), int)
+    items = tvm.runtime.convert([1, 2.5, True, "s"])
+    assert [type(item).__name__ for item in items][:3] == ["int", "float", "bool"]
+    assert list(tvm.runtime.convert({"a": (1, 2)})["a"]) == [1, 2]

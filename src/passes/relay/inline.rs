@@ -2,8 +2,8 @@
 //!
 //! A function takes part when it has the attribute `Inline=1`, calls no other function (or only such
 //! as were inlined into it before) and does not call itself. A function for another compiler
-//! (`Compiler=...`) or an external one is inlined as a function literal instead of its body. A function
-//! that was inlined everywhere is removed, unless it had no calls to begin with.
+//! (`Compiler=...`) or an external one is inlined as a function literal instead of its body, and so is one that is
+//! used as a value. A function that was inlined everywhere is removed, unless it had no calls to begin with.
 //!
 //! Does nothing to functions without the attribute. Fails, as TVM does, when a function with it
 //! cannot be inlined. TVM also fails at a second call of a function in the same caller; here every call
@@ -16,7 +16,7 @@ use super::support::{has_nonzero, is_external};
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, rewrite};
 use crate::ir::sort::sort_by;
-use crate::ir::walk::post_order;
+use crate::ir::walk::{for_each_child, post_order};
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store, VarId};
 use crate::ops::build::args;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
@@ -86,7 +86,8 @@ fn run(cx: &mut PassCx<'_>, module: &Module, _: &Args) -> Result<Module, PassErr
         if ready.is_empty() {
             continue;
         }
-        let new = rewrite(store, function, &mut Inliner { module: &result, ready: &ready });
+        let values = used_as_values(store, function);
+        let new = rewrite(store, function, &mut Inliner { module: &result, ready: &ready, values: &values });
         result.set_function(name, new);
         let left: FxHashSet<Id<Name>> = post_order(store, new)
             .into_iter()
@@ -131,9 +132,25 @@ fn callees_first(module: &Module, callees: &FxHashMap<Id<Name>, FxHashSet<Id<Nam
     order
 }
 
+/// The mentions of functions that are not callees.
+fn used_as_values(store: &Store, function: ExprId) -> FxHashSet<ExprId> {
+    let mut values = FxHashSet::default();
+    for id in post_order(store, function) {
+        let callee = store.call(id).map(|call| call.callee);
+        for_each_child(store, id, |child| {
+            if matches!(store.expr(child), Expr::Global(_)) && callee != Some(child) {
+                values.insert(child);
+            }
+        });
+    }
+    values
+}
+
 struct Inliner<'a> {
     module: &'a Module,
     ready: &'a FxHashSet<Id<Name>>,
+    /// Mentions of functions as values, which become function literals.
+    values: &'a FxHashSet<ExprId>,
 }
 
 impl ExprMutator for Inliner<'_> {
@@ -142,6 +159,12 @@ impl ExprMutator for Inliner<'_> {
     }
 
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        if self.values.contains(&pre)
+            && let Expr::Global(name) = store.expr(pre)
+            && self.ready.contains(&name)
+        {
+            return self.module.function(name).unwrap_or(post);
+        }
         let Some(call) = store.call(pre) else { return post };
         let Expr::Global(name) = store.expr(call.callee) else { return post };
         if !self.ready.contains(&name) {
@@ -200,6 +223,14 @@ mod tests {
              def @f(%y: int32, Inline=1) -> int32 { @g(%y) }
              def @g(%z: int32) -> int32 { abs(%z) }";
         assert_eq!(failure("Inline()", program), "f is marked as inline but not inlined.");
+    }
+
+    #[test]
+    fn a_function_that_is_a_value_becomes_a_literal() {
+        let program = "def @main() -> fn (int32) -> int32 { @f }
+             def @f(%y: int32, Inline=1) -> int32 { abs(%y) }";
+        let made = after("Inline()", program);
+        assert!(made.contains("fn (%y: int32, Inline=1)") && made.matches("def").count() == 1, "{made}");
     }
 
     #[test]

@@ -977,10 +977,62 @@ def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
     return bool(_zip(close, asarray(a).astype("float64"), asarray(b).astype("float64"), "bool").all())
 
 
+def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """True where elements are about equal."""
+    a, b = asarray(a), asarray(b)
+    shape = broadcast_shapes(a.shape, b.shape)
+    pairs = zip(broadcast_to(a, shape).ravel().tolist(), broadcast_to(b, shape).ravel().tolist())
+    return array([allclose(x, y, rtol, atol, equal_nan) for x, y in pairs], "bool").reshape(shape)
+
+
 def array_equal(a, b):
     """True if shapes and elements are equal."""
     a, b = asarray(a), asarray(b)
     return a.shape == b.shape and a._data == b._data
+
+
+def size(a, axis=None):
+    """The number of elements, or the extent of an axis."""
+    a = asarray(a)
+    return a.size if axis is None else a.shape[axis]
+
+
+def vstack(arrays):
+    """Arrays one below the other."""
+    arrays = [asarray(item) for item in arrays]
+    return concatenate([item.reshape(1, -1) if item.ndim < 2 else item for item in arrays])
+
+
+def hstack(arrays):
+    """Arrays side by side."""
+    arrays = [asarray(item) for item in arrays]
+    return concatenate([item.reshape(-1) if item.ndim == 0 else item for item in arrays], 0 if arrays[0].ndim < 2 else 1)
+
+
+def moveaxis(a, source, destination):
+    """An array with an axis at another place."""
+    a = asarray(a)
+    order = [axis for axis in range(a.ndim) if axis != source % a.ndim]
+    order.insert(destination % a.ndim, source % a.ndim)
+    return a.transpose(order)
+
+
+def swapaxes(a, axis1, axis2):
+    """An array with two axes exchanged."""
+    a = asarray(a)
+    order = list(range(a.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return a.transpose(order)
+
+
+def copy(a):
+    """An array of its own."""
+    return array(a)
+
+
+def ravel(a):
+    """The elements in one row."""
+    return asarray(a).reshape(-1)
 
 
 def isscalar(value):
@@ -998,16 +1050,59 @@ def shape(a):
     return asarray(a).shape
 
 
+class _Numbers(type):
+    """The type of kinds of numbers: all scalars are of one class, and know their types."""
+
+    def __instancecheck__(cls, value):
+        if not isinstance(value, _Scalar):
+            return False
+        name = cls.__dict__.get("_of")
+        return value.dtype.name == name if name else issubclass(_kind(value.dtype.name), cls)
+
+
+class number(generic, metaclass=_Numbers):  # noqa: N801
+    """The types of numbers."""
+
+
+class integer(number):  # noqa: N801
+    """The types of whole numbers."""
+
+
+class signedinteger(integer):  # noqa: N801
+    """The types of whole numbers with a sign."""
+
+
+class unsignedinteger(integer):  # noqa: N801
+    """The types of whole numbers without a sign."""
+
+
+class floating(number):  # noqa: N801
+    """The types of floating point numbers."""
+
+
+_KINDS = {"i": signedinteger, "u": unsignedinteger, "b": generic}
+
+
+def _kind(name):
+    return floating if name.startswith("bfloat") else _KINDS.get(name[0], floating)
+
+
+def issubdtype(arg1, arg2):
+    """True if a type is another one, or of its kind."""
+    kinds = (generic, number, integer, signedinteger, unsignedinteger, floating)
+    found = arg1 if arg1 in kinds else _kind(dtype(arg1).name)
+    return issubclass(found, arg2) if arg2 in kinds else arg1 not in kinds and dtype(arg1).name == dtype(arg2).name
+
+
 def _scalar_type(name):
     def make(cls, value=0):
         return _scalar(_cast(asarray(value).item() if isinstance(value, ndarray) else value, name), name)
 
-    return type(name, (generic,), {"__new__": make, "dtype": property(lambda self: dtype(name))})
+    return _Numbers(name, (_kind(name),), {"_of": name, "__new__": make, "dtype": property(lambda self: dtype(name))})
 
 
 for _name in _FORMATS:
     globals()[_name if _name != "bool" else "bool_"] = _scalar_type(_name)
-integer = floating = number = generic
 
 
 class finfo:  # noqa: N801

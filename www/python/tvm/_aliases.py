@@ -67,6 +67,32 @@ _ELSEWHERE = {
 }
 """Modules of TVM, and the one here that has their names."""
 
+_OF_RELAY = {
+    "ir.adt": "relay.adt",
+    "ir.container": "ir",
+    "ir.tensor_type": "relay.ty",
+    "ir.type_relation": "relay.ty",
+    "relay.analysis.analysis": "relay.analysis",
+    "relay.analysis.count_layers": "relay.analysis",
+    "relay.analysis.feature": "relay.analysis",
+    "relay.backend.executor": "relay.backend.runtime",
+    "relay.op.algorithm": "relay.op",
+    "relay.op.memory.memory": "relay.op.memory",
+    "relay.op.random.kernel": "relay.op.random",
+    "relay.op.vision.multibox": "relay.op.vision",
+    "relay.op.vision.nms": "relay.op.vision",
+    "relay.op.vision.rcnn": "relay.op.vision",
+    "relay.op.vision.yolo": "relay.op.vision",
+    "relay.op.vm.vm": "relay.op.vm",
+    "relay.quantize.quantize": "relay.quantize",
+    "relay.transform.transform": "relay.transform",
+    "runtime.object": "runtime",
+    "runtime.packed_func": "runtime.registry",
+    "target.compilation_config": "target",
+    "target.virtual_device": "target",
+}
+"""Modules of TVM 0.19, and the one here that has their names."""
+
 _ALONE = "there is one process and one device"
 _COMPILED = "programs are evaluated, and no code is made of them"
 _LIBRARY = "the engine is part of the page and no library in a file"
@@ -229,7 +255,7 @@ def install():
     tvm._ffi.base = tvm.error
     for name, module in names.items():
         _put(f"tvm.{name}", module)
-    places = {f"{place}.{part}": place for place, parts in _PARTS.items() for part in parts.split()} | _ELSEWHERE
+    places = {f"{place}.{part}": place for place, parts in _PARTS.items() for part in parts.split()} | _ELSEWHERE | _OF_RELAY
     for name in sorted({*places, *_REASONS}):
         place = places.get(name)
         full = f"tvm.{name}"

@@ -91,6 +91,15 @@ def row(space, number):
     return known
 
 
+def _other_types():
+    """Types have classes of their own in each dialect: those of the other one wait until it is spoken again."""
+    _objects[TYPE], _waiting[0] = _waiting[0], _objects[TYPE]
+
+
+_waiting = [{}]
+_engine.when_dialect_changes.append(_other_types)
+
+
 def get(space, number):
     """The object of a thing of the engine: always the same one."""
     found = _objects[space].get(number)
@@ -118,6 +127,8 @@ def other_memory():
     """Begins with another memory of the engine: every number is of the one before. What the script made or read while it was loaded is
     read to its end, and crosses anew where it is used; what else was not read is gone."""
     global _at_home
+    _twins.extend(_waiting[0].values())
+    _waiting[0].clear()
     pending = [obj for table in _objects for obj in table.values()] + _twins
     while pending:
         obj = pending.pop()

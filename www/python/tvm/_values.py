@@ -23,6 +23,8 @@ from ._node import (
 class Array(list):
     """A list that TVM counts as an object."""
 
+    type_key = "Array"
+
     def same_as(self, other):
         """True if it is the very same list."""
         return self is other
@@ -33,6 +35,8 @@ class Array(list):
 
 class Map(dict):
     """A dictionary that TVM counts as an object."""
+
+    type_key = "Map"
 
     def same_as(self, other):
         """True if it is the very same dictionary."""

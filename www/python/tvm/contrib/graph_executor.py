@@ -1,5 +1,7 @@
 """Runs programs of Relay by the names of their inputs."""
 
+from ..runtime.tensor import tensor
+
 
 class GraphModule:
     """A program with inputs that were set and outputs that were computed."""
@@ -26,6 +28,27 @@ class GraphModule:
         result = Executor(self.module.mod).evaluate()(**self._inputs)
         self._outputs = list(result) if isinstance(result, TupleValue) else [result]
 
+    def load_params(self, params_bytes):
+        """Sets the inputs that `save_param_dict` wrote."""
+        from ..runtime.params import load_param_dict
+
+        self.set_input(**load_param_dict(params_bytes))
+
+    def get_num_inputs(self):
+        """The number of inputs."""
+        return len(self.module.mod["main"].params)
+
+    def get_input_index(self, name):
+        """The place of an input, or -1."""
+        names = [param.name_hint for param in self.module.mod["main"].params]
+        return names.index(name) if name in names else -1
+
+    def get_input(self, index):
+        """An input that was set."""
+        key = self.module.mod["main"].params[index].name_hint if isinstance(index, int) else str(index)
+        value = self._inputs[key]
+        return value if hasattr(value, "numpy") else tensor(value)
+
     def get_num_outputs(self):
         """How many outputs there are."""
         return len(self._outputs)
@@ -36,5 +59,5 @@ class GraphModule:
 
 
 def create(graph_json_str, libmod, device):
-    """There is no graph of compiled kernels here."""
-    raise NotImplementedError("programs are evaluated here, not compiled: there is no graph of kernels")
+    """A program of a library, with inputs that can be set; the graph is the library's own."""
+    return GraphModule(libmod)

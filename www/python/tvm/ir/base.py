@@ -157,8 +157,10 @@ def structural_hash(node, map_free_vars=False):
 
 
 def get_first_structural_mismatch(lhs, rhs, map_free_vars=False):
-    """Where two things differ, or None."""
-    return _mismatch(lhs, rhs, map_free_vars)
+    """The paths to where two things differ, or None."""
+    from ..runtime.object_path import mismatch
+
+    return mismatch(lhs, rhs, lambda a, b: _mismatch(a, b, map_free_vars))
 
 
 def save_json(node):

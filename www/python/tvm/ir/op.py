@@ -104,7 +104,7 @@ class Op(Expr):
                 from ..relax.transform.legalize import default_rule
 
                 return default_rule(self.name)
-        return None
+        return _FACTS.get(attr_name, {}).get(self.name)
 
     def has_attr(self, attr_name):
         """True if something was registered under a name."""
@@ -143,6 +143,18 @@ class Op(Expr):
             )
         _head(w, ExprKind.OP, self)
         w.text(self.name)
+
+
+_INSPECTIONS = "tensor_byte_offset tensor_dtype_bits tensor_dtype_code tensor_dtype_lanes tensor_elem_offset tensor_ndim tensor_shape_i tensor_stride_i"
+_FACTS = {
+    "FCallPacked": {f"relax.{name}": f"relax.run.{name}" for name in "nonzero unique shape_to_tensor assert_op print".split()},
+    "FDataDependent": dict.fromkeys(("relax.dynamic_strided_slice", "relax.full"), True),
+    "RequiresArgumentShapes": dict.fromkeys(
+        ["relax.full", "relax.memory.ensure_zero_offset", "relax.memory.view", *(f"relax.inspect.{name}" for name in _INSPECTIONS.split())],
+        False,
+    ),
+}
+"""Facts that TVM notes of a few operators and the engine knows otherwise."""
 
 
 class _Argument:

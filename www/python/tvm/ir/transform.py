@@ -11,6 +11,7 @@ from .. import _engine
 from .._node import EXPR, Object, number, other_memory
 from .._values import Map
 from .expr import Var
+from ._pass_texts import checked_config, kind_of_pass, type_of_config, written
 from .module import IRModule
 
 
@@ -23,10 +24,11 @@ class PassInfo(Object):
         self.required = list(required or [])
         self.traceable = bool(traceable)
 
-    def __str__(self):
-        return f"The meta data of the pass - pass name: {self.name}, opt_level: {self.opt_level}, required passes: [{', '.join(self.required)}]"
+    def __repr__(self):
+        required = written(self.required)
+        return f'transform.PassInfo(opt_level={self.opt_level}, name="{self.name}", required={required}, traceable={self.traceable})'
 
-    __repr__ = __str__
+    __str__ = __repr__
 
 
 def _list(value, name):
@@ -56,6 +58,8 @@ class PassContext(Object):
     ):
         if trace_stack or make_traceable or num_evals or tuning_api_database:
             raise NotImplementedError("passes are not tuned here: PassContext takes no traces and no database")
+        if isinstance(opt_level, str):
+            raise TypeError(f"Mismatched type on argument #0 when calling: `transform.PassContext`. Expected `int` but got `{type(opt_level).__name__}`")
         self.opt_level = opt_level
         self.required_pass = _list(required_pass, "required_pass")
         self.disabled_pass = _list(disabled_pass, "disabled_pass")
@@ -64,9 +68,17 @@ class PassContext(Object):
         self._scope = []
         _check_config(self.config)
         if self.config:
+            types = PassContext.list_configs()
+            self.config = Map({key: checked_config(key, value, types[key]["type"]) for key, value in self.config.items()})
             from ..tirx._pass_config import configured
 
             self.config = Map(configured(self.config))
+
+    def __repr__(self):
+        passes = f"required_pass={written(self.required_pass)}, disabled_pass={written(self.disabled_pass)}"
+        return f"transform.PassContext(opt_level={self.opt_level}, {passes}, instruments={written(self.instruments)}, config={written(self.config)})"
+
+    __str__ = __repr__
 
     def __enter__(self):
         desc = {
@@ -128,7 +140,7 @@ class PassContext(Object):
     def list_configs():
         """All keys of the configuration with their types."""
         keys = _engine.call("user_config_keys")
-        return {key: {"type": ty} for key, ty in zip(keys[::2], keys[1::2])}
+        return {key: {"type": type_of_config(key, ty)} for key, ty in zip(keys[::2], keys[1::2])}
 
 
 def _check_config(config):
@@ -139,7 +151,7 @@ def _check_config(config):
         if key not in known:
             meant = difflib.get_close_matches(key, known, 1)
             hint = f"; did you mean '{meant[0]}'?" if meant else ""
-            raise AttributeError(f"Invalid config option '{key}' candidates are: {', '.join(known)}{hint}")
+            raise AttributeError(f"Invalid config option '{key}' candidates are: {' ,'.join(known)}{hint}")
 
 
 def register_pass_config_key(key, ty):
@@ -175,10 +187,14 @@ class Pass(Object):
             raise TypeError(f"a pass takes a module, not {type(mod).__name__}")
         return run(self, mod)
 
-    def __str__(self):
-        return f"Run {type(self).__name__}: {self.info.name} at the optimization level {self.info.opt_level}"
+    def __repr__(self):
+        return f"{self._shown()}(pass_info={self.info})"
 
-    __repr__ = __str__
+    __str__ = __repr__
+
+    def _shown(self):
+        """The kind of pass that it is, in texts."""
+        return "transform.ModulePass"
 
     # For the engine.
 
@@ -222,6 +238,9 @@ class BuiltInPass(Pass):
             self._info = PassInfo(level, name, required)
         return self._info
 
+    def _shown(self):
+        return kind_of_pass(self.info.name, self._dialect)
+
 
 class ModulePass(Pass):
     """A pass over whole modules."""
@@ -241,6 +260,11 @@ class Sequential(Pass):
             raise TypeError("Required is expected to be the type of list/tuple.")
         self.passes = list(passes)
         self._info = PassInfo(opt_level, name, required, traceable)
+
+    def __repr__(self):
+        return f"transform.Sequential(pass_info={self.info}, passes={written(self.passes)})"
+
+    __str__ = __repr__
 
     def _describe(self, descs):
         parts = [part._describe(descs) for part in self.passes]

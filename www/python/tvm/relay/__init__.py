@@ -47,6 +47,8 @@ from .expr import (
 )
 from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor, MixedModeMutator
 from .parser import SpanCheck, fromtext, parse, parse_expr
+from .loops import while_loop  # noqa: F401
+from .param_dict import load_param_dict, save_param_dict  # noqa: F401
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder
 from .transform import build_config
@@ -74,7 +76,7 @@ def _operators():
     from .._catalogue import relay_operators
 
     here = _sys.modules[__name__]
-    for name in [*relay_operators(), *op._make.OTHER_NAMES, *op._make.BY_HAND]:
+    for name in [*relay_operators(), *op._make.OTHER_NAMES, *op._make.BY_HAND, *op._more.BY_HAND]:
         if "." not in name and not hasattr(here, name):
             setattr(here, name, getattr(op, name))
 
@@ -84,7 +86,17 @@ def ShapeVar(name):
     return TypeVar(name, TypeKind.ShapeVar)
 
 
+def _fields_changed():
+    """Functions that change fields stand beside the classes whose fields they are."""
+    from . import _with_fields as made
+
+    for name in vars(made):
+        if name.endswith("WithFields"):
+            setattr(function if name == "FunctionWithFields" else expr, name, getattr(made, name))
+
+
 _operators()
+_fields_changed()
 ty.ShapeVar = ShapeVar
 
 
@@ -105,6 +117,10 @@ def _register():
     for name in ("TensorType", "TypeVar", "GlobalTypeVar", "TypeKind", "IncompleteType", "TypeCall", "TypeRelation"):
         if not hasattr(_ir, name):
             setattr(_ir, name, getattr(ty, name))
+    from ..ir.affine_type import AffineType, TensorAffineType, TupleAffineType
+
+    _ir.AffineType, _ir.TensorAffineType, _ir.TupleAffineType = AffineType, TensorAffineType, TupleAffineType
+    _ir.TypeConstraint = TypeConstraint
     _ir.RelayRefType = RefType
     _ir.TypeData, _ir.Constructor = TypeData, Constructor
     for name in ("Broadcast", "BroadcastComp", "Identity"):

@@ -1,5 +1,7 @@
 """Running programs: by the engine's evaluator. Nothing is compiled."""
 
+import contextlib
+
 import numpy as np
 
 from .. import _engine
@@ -156,48 +158,60 @@ def bind_params_by_name(func, params):
     return substitute(func, {by_name[name][0]: as_constant(value) for name, value in bound.items()})
 
 
-class GraphExecutorFactoryModule:
-    """A program that can be run, with the values of its parameters."""
-
-    def __init__(self, mod, params):
-        self.ir_mod = self.mod = mod
-        self.params = params or {}
-        self.libmod_name = "default"
-
-    def __getitem__(self, name):
-        from ..contrib.graph_executor import GraphModule
-
-        return lambda *device: GraphModule(self)
-
-    def get_params(self):
-        """Values of parameters."""
-        return self.params
-
-    def get_graph_json(self):
-        """There is no graph of compiled kernels."""
-        raise NotImplementedError("programs are evaluated here, not compiled: there is no graph of kernels")
-
-    def get_lib(self):
-        """There is no machine code."""
-        raise NotImplementedError("programs are evaluated here, not compiled: there is no library")
-
-    export_library = get_lib
-
-
 def build(ir_mod, target=None, target_host=None, executor=None, runtime=None, workspace_memory_pools=None, params=None, mod_name="default", constant_memory_pools=None):
-    """A program that can be run: the engine evaluates it, nothing is compiled."""
+    """A program that can be run, after the passes before code is made: the engine evaluates it, nothing is compiled."""
+    from .backend.executor_factory import GraphExecutorFactoryModule
+
     if not isinstance(ir_mod, (IRModule, Function)):
         raise ValueError("Type of input parameter mod must be tvm.IRModule")
     mod = module_from_expr(ir_mod) if isinstance(ir_mod, Function) else ir_mod
-    mod, params = optimize(mod, target, params)
-    return GraphExecutorFactoryModule(mod, params)
+    return GraphExecutorFactoryModule(for_evaluation(mod, target, params), dict(params or {}), mod_name)
 
 
-def optimize(mod, target=None, params=None):
-    """The program as it would be compiled, after the passes that need no target, and the parameters."""
-    from .transform import InferType
+def for_evaluation(mod, target, params):
+    """The program after the passes; as it was where one of them needs a target's own schedules."""
+    mod = _bound(mod, params)
+    try:
+        return optimize(mod, target)[0]
+    except _engine.EngineError:
+        from .transform import InferType
 
+        return InferType()(mod)
+
+
+def _bound(mod, params):
     if params:
         mod = mod.clone()
         mod["main"] = bind_params_by_name(mod["main"], params)
-    return InferType()(mod), dict(params or {})
+    return mod
+
+
+def optimize(mod, target=None, params=None):
+    """The program as it would be compiled, after the passes before code is made, and the values of its parameters."""
+    from ..ir.transform import Sequential
+    from ..target import Target
+
+    if not isinstance(mod, (IRModule, Function)):
+        raise ValueError("Type of input parameter mod must be tvm.IRModule")
+    mod = module_from_expr(mod) if isinstance(mod, Function) else mod
+    several = isinstance(target, (dict, list, tuple))
+    only = None if several or target is None else Target(target)
+    passes = _passes(only, not several)
+    with only if only is not None else contextlib.nullcontext():
+        return Sequential(passes)(_bound(mod, params)), dict(params or {})
+
+
+def _passes(target, homogeneous):
+    """The passes before code is made (`GetPassPrefix`, `OptimizeImpl`), but for those that say where values are."""
+    from . import qnn, transform as t
+
+    passes = [t.RemoveUnusedFunctions(["main"]), t.ToBasicBlockNormalForm(), qnn.transform.Legalize()]
+    passes += [t.Legalize()] if homogeneous else []
+    passes += [t.SimplifyInference(), t.EliminateCommonSubexpr(), t.CombineParallelConv2D(3), t.CombineParallelDense(3)]
+    passes += [t.CombineParallelBatchMatmul(3), t.FoldConstant(), t.FoldScaleAxis(), t.SimplifyExpr(), t.CanonicalizeCast()]
+    passes += [t.CanonicalizeOps(), t.FlattenAtrousConv()]
+    passes += [t.InferType(), t.AlterOpLayout(), t.SimplifyExprPostAlterOp()] if homogeneous else []
+    passes += [t.FastMath(), t.FoldConstant()]
+    if target is not None:
+        passes.append(t.SplitArgs(int(target.attrs.get("max_function_args", 0) or 0)))
+    return [*passes, t.FuseOps(), t.InferType(), t.Inline(), t.InferType(), t.LabelOps()]

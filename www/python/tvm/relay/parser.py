@@ -21,11 +21,26 @@ def _parse(text):
     return words, expr
 
 
+def _with_module(source, module):
+    """A text with the functions of a module before its own, which may name them; None if they cannot be written there."""
+    if module is None or not len(module):
+        return None
+    text = module.astext(False).partition("\n")[2]
+    head, mark, rest = source.partition("]\n") if source.lstrip().startswith("#[version") else ("", "", source)
+    return None if "meta[" in text else f"{head}{mark}{text}\n{rest}"
+
+
 def parse(source, source_name="from_string", init_module=None, init_meta_table=None):
     """The module that a text is, with types. What it takes from its metadata may be given: lists of things by their type."""
     if init_meta_table and "#[metadata]" not in source:
         source = f"{source.rstrip()}\n#[metadata]\n{_metadata(init_meta_table)}"
-    words, expr = _parse(source)
+    try:
+        words, expr = _parse(source)
+    except DiagnosticError:
+        whole = _with_module(source, init_module)
+        if whole is None:
+            raise
+        words, expr = _parse(whole)
     if expr:
         return IRModule.from_expr(get(EXPR, expr - 1))
     mod = IRModule._of_words(words)

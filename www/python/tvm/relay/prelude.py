@@ -9,6 +9,7 @@ type Tree[A] { Rose(A, List[Tree[A]]), }
 
 def @id[A](%x: A) -> A { %x }
 def @compose[A, B, C](%f: fn (B) -> C, %g: fn (A) -> B) -> fn (A) -> C { fn (%x: A) -> C { %f(%g(%x)) } }
+def @flip[A, B, C](%f: fn (A, B) -> C) -> fn (B, A) -> C { fn (%y: B, %x: A) -> C { %f(%x, %y) } }
 def @hd[A](%xs: List[A]) -> A { match? (%xs) { Cons(%x, _) => %x, } }
 def @tl[A](%xs: List[A]) -> List[A] { match? (%xs) { Cons(_, %rest) => %rest, } }
 def @nth[A](%xs: List[A], %n: int32) -> A {
@@ -25,6 +26,9 @@ def @foldl[A, B](%f: fn (A, B) -> A, %acc: A, %xs: List[B]) -> A {
 }
 def @foldr[A, B](%f: fn (A, B) -> B, %acc: B, %xs: List[A]) -> B {
   match (%xs) { Cons(%x, %rest) => %f(%x, @foldr(%f, %acc, %rest)), Nil => %acc, }
+}
+def @foldr1[A](%f: fn (A, A) -> A, %xs: List[A]) -> A {
+  match? (%xs) { Cons(%x, Nil) => %x, Cons(%x, %rest) => %f(%x, @foldr1(%f, %rest)), }
 }
 def @sum(%xs: List[int32]) -> int32 { @foldl(fn (%x: int32, %y: int32) -> int32 { %x + %y }, 0, %xs) }
 def @length[A](%xs: List[A]) -> int32 {
@@ -49,6 +53,24 @@ def @zip[A, B](%xs: List[A], %ys: List[B]) -> List[(A, B)] {
 def @rev[A](%xs: List[A]) -> List[A] {
   @foldl(fn (%acc: List[A], %x: A) -> List[A] { Cons(%x, %acc) }, Nil, %xs)
 }
+def @map_accumr[A, B, C](%f: fn (A, B) -> (A, C), %init: A, %xs: List[B]) -> (A, List[C]) {
+  let %step = fn (%x: B, %acc: (A, List[C])) -> (A, List[C]) {
+    let %made = %f(%acc.0, %x);
+    (%made.0, Cons(%made.1, %acc.1))
+  };
+  @foldr(%step, (%init, Nil), %xs)
+}
+def @map_accuml[A, B, C](%f: fn (A, B) -> (A, C), %init: A, %xs: List[B]) -> (A, List[C]) {
+  let %step = fn (%acc: (A, List[C]), %x: B) -> (A, List[C]) {
+    let %made = %f(%acc.0, %x);
+    (%made.0, Cons(%made.1, %acc.1))
+  };
+  @foldl(%step, (%init, Nil), %xs)
+}
+def @unfoldr[A, B](%f: fn (A) -> Option[(A, B)], %seed: A) -> List[B] {
+  match (%f(%seed)) { Some(%next) => Cons(%next.1, @unfoldr(%f, %next.0)), None => Nil, }
+}
+def @unfoldl[A, B](%f: fn (A) -> Option[(A, B)], %seed: A) -> List[B] { @rev(@unfoldr(%f, %seed)) }
 def @tmap[A, B](%f: fn (A) -> B, %t: Tree[A]) -> Tree[B] {
   match (%t) { Rose(%x, %below) => Rose(%f(%x), @map(fn (%part: Tree[A]) -> Tree[B] { @tmap(%f, %part) }, %below)), }
 }
@@ -61,16 +83,34 @@ def @iterate[A](%f: fn (A) -> A, %n: int32) -> fn (A) -> A {
 """
 
 _NATURALS = """
-type nat { Z, S(nat), }
+type nat { zero, succ(nat), }
 
-def @nat_double(%x: nat) -> nat { match (%x) { Z => Z, S(%y) => S(S(@nat_double(%y))), } }
-def @nat_add(%x: nat, %y: nat) -> nat { match (%x) { Z => %y, S(%z) => S(@nat_add(%z, %y)), } }
+def @nat_double(%x: nat) -> nat { match (%x) { zero => zero, succ(%y) => succ(succ(@nat_double(%y))), } }
+def @nat_add(%x: nat, %y: nat) -> nat { match (%x) { zero => %y, succ(%z) => succ(@nat_add(%z, %y)), } }
 def @nat_iterate[A](%f: fn (A) -> A, %n: nat) -> fn (A) -> A {
-  match (%n) { Z => fn (%x: A) -> A { %x }, S(%m) => fn (%x: A) -> A { %f(@nat_iterate(%f, %m)(%x)) }, }
+  match (%n) { zero => fn (%x: A) -> A { %x }, succ(%m) => fn (%x: A) -> A { %f(@nat_iterate(%f, %m)(%x)) }, }
 }
 """
 
-_FILES = {"prelude.rly": _LISTS, "nat.rly": _NATURALS, "core.rly": "extern type Storage\n"}
+_GRADIENTS = """
+type GradCell[T] { Raw(T), One(fn () -> T), Zero(fn () -> T), }
+
+def @FromGradCell[T](%g: GradCell[T]) -> T { match (%g) { Raw(%x) => %x, One(%f) => %f(), Zero(%f) => %f(), } }
+def @MultiplyGradCell[T](%multiply: fn (T, T) -> T, %l: GradCell[T], %r: GradCell[T]) -> GradCell[T] {
+  match (%l, %r) {
+    (Zero(_), _) => %l,
+    (_, Zero(_)) => %r,
+    (One(_), _) => %r,
+    (_, One(_)) => %l,
+    _ => Raw(%multiply(@FromGradCell(%l), @FromGradCell(%r))),
+  }
+}
+def @AddGradCell[T](%add: fn (T, T) -> T, %l: GradCell[T], %r: GradCell[T]) -> GradCell[T] {
+  match (%l, %r) { (Zero(_), _) => %r, (_, Zero(_)) => %l, _ => Raw(%add(@FromGradCell(%l), @FromGradCell(%r))), }
+}
+"""
+
+_FILES = {"prelude.rly": _LISTS, "nat.rly": _NATURALS, "core.rly": "extern type Storage\n", "gradient.rly": _GRADIENTS}
 
 
 def import_from_std(mod, path):

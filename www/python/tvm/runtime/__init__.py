@@ -19,8 +19,9 @@ from .device import (  # noqa: F401
     vpi,
     vulkan,
 )
+from .object_path import ObjectPath, ObjectPathPair  # noqa: F401
 from .params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file  # noqa: F401
-from .registry import get_global_func, register_global_func, register_object  # noqa: F401
+from .registry import PackedFunc, get_global_func, register_global_func, register_object  # noqa: F401
 from .tensor import Tensor, empty, from_dlpack, tensor  # noqa: F401
 from .vm import Module, VirtualMachine, load_module  # noqa: F401
 
@@ -32,30 +33,18 @@ class ObjectConvertible:
     """What can be made an object."""
 
 
-def convert(value, dtype=None):
-    """A value of Python as an object of the program."""
-    from ..tirx.expr import EqualOp, IntImm
-    from ..tirx.op import const as scalar
-
-    if isinstance(value, EqualOp):
-        return value.asobject()
+def convert(value):
+    """A value of Python as an object: lists, dictionaries and functions become containers, numbers and texts stay."""
     if isinstance(value, (Object, Array, Map)) or value is None:
         return value
-    if isinstance(value, (bool, int, float)):
-        return scalar(value, dtype)
-    if isinstance(value, str):
-        from ..ir.expr import StringImm
-
-        return StringImm(value)
     if isinstance(value, (list, tuple)):
         return Array(convert(item) for item in value)
     if isinstance(value, dict):
         return Map({key: convert(item) for key, item in value.items()})
     if hasattr(value, "asobject"):
         return value.asobject()
-    if hasattr(value, "item"):
-        return scalar(value.item(), str(value.dtype))
-    _ = IntImm
+    if callable(value) and not isinstance(value, type):
+        return value if isinstance(value, PackedFunc) else PackedFunc(value)
     return value
 
 

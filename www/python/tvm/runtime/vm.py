@@ -92,6 +92,13 @@ class Module(Object):
 
     inspect_source = get_source = _not_compiled
 
+    @staticmethod
+    def load_exec(bytecode, lib):
+        """The program of Relay of which `save` made two parts."""
+        from ..relay.backend.executor_factory import VMExecutable
+
+        return VMExecutable.load_exec(bytecode, lib)
+
 
 Executable = VMExecutable = Module
 
@@ -106,6 +113,10 @@ def load_module(path, fmt=""):
 
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()
+    from ..relay.backend.executor_factory import load_library
+
+    if (library := load_library(text)) is not None:
+        return library
     if not text.startswith(_HEAD):
         raise NotImplementedError(f"{path} cannot be loaded: there is no machine code here, programs are evaluated")
     return Module(from_source(text))
@@ -119,6 +130,11 @@ class VirtualMachine(Object):
     """Runs the functions of a program."""
 
     NAIVE_ALLOCATOR, POOLED_ALLOCATOR = 1, 2
+
+    def __new__(cls, rt_mod=None, *args, **kwargs):
+        from ..relay.backend.executor_factory import Machine, VMExecutable
+
+        return Machine(rt_mod) if isinstance(rt_mod, VMExecutable) else super().__new__(cls)
 
     def __init__(self, rt_mod, device=None, memory_cfg=None, profile=False):
         self.module = rt_mod

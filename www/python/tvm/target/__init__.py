@@ -103,7 +103,7 @@ class Target(Object):
     max_block_size_y = property(lambda self: self.attrs.get("max_num_threads", 1))
     thread_warp_size = property(lambda self: self.attrs.get("thread_warp_size", 1))
     max_shared_memory_per_block = property(lambda self: self.attrs.get("max_shared_memory_per_block", 0))
-    max_function_args = property(lambda self: self.attrs.get("max_function_args", -1))
+    max_function_args = property(lambda self: self.attrs.get("max_function_args", 0))
     device_name = property(lambda self: self.attrs.get("device", ""))
     arch = property(lambda self: self.attrs.get("arch", "sm_50"))
 

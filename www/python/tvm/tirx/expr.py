@@ -7,6 +7,7 @@ from .._node import (
     EXPR,
     PRIM,
     SYMBOL,
+    Object,
     double_of,
     get,
     lazy,
@@ -15,7 +16,7 @@ from .._node import (
     name_of,
     row,
 )
-from .._values import Array, DataType
+from .._values import Array, DataType, Map
 from ..error import InternalError
 from ..ir.base import Node
 from ..ir.expr import Call, Expr, StringImm, Var, _head, _SizeVar, expr_makers, is_prim_expr
@@ -152,10 +153,24 @@ class NotEqualOp(EqualOp):
 
 
 def convert(expr, dtype=None):
-    """A value of Python as an object of the program."""
-    from ..runtime import convert as runtime_convert
+    """A value of Python as an object of the program: numbers are scalars, texts too."""
+    from .op import const
 
-    return runtime_convert(expr, dtype)
+    if isinstance(expr, EqualOp):
+        return expr.asobject()
+    if isinstance(expr, (Object, Array, Map)) or expr is None:
+        return expr
+    if isinstance(expr, (bool, int, float)):
+        return const(expr, dtype)
+    if isinstance(expr, str):
+        return StringImm(expr)
+    if isinstance(expr, (list, tuple)):
+        return Array(convert(item) for item in expr)
+    if isinstance(expr, dict):
+        return Map({key: convert(item) for key, item in expr.items()})
+    if hasattr(expr, "asobject"):
+        return expr.asobject()
+    return const(expr.item(), str(expr.dtype)) if hasattr(expr, "item") else expr
 
 
 def _scalar(value, like=None):

@@ -32,6 +32,9 @@ def __getattr__(name):
 class PrimFuncPass(Pass):
     """A pass over tensor programs."""
 
+    def _shown(self):
+        return "tirx.PrimFuncPass"
+
 
 class PyPrimFuncPass(PyModulePass, PrimFuncPass):
     """A pass of the user's over tensor programs."""

@@ -75,9 +75,15 @@ def BindSymbolicVars(binding_map, func_name=None):
 class FunctionPass(Pass):
     """A pass over the functions of Relax."""
 
+    def _shown(self):
+        return "relax.FunctionPass"
+
 
 class DataflowBlockPass(Pass):
     """A pass over dataflow blocks."""
+
+    def _shown(self):
+        return "relax.DataflowBlockPass"
 
 
 class PyFunctionPass(PyModulePass, FunctionPass):

@@ -76,50 +76,50 @@ def search_fc_transpose(expr):
     return [weight.args[0].name_hint for weight in turned if isinstance(weight.args[0], Var)]
 
 
-def free_vars(expr):
-    """Variables that are used and not bound, in the order of their first use."""
-    found, seen = [], set()
-    # Scopes: what is bound in a part of a node is not free in it. Work is a stack of nodes and of what ends a scope.
-    bound = Counter()
+def _variables(expr):
+    """All variables in the order of their first mention, and those that are bound somewhere (TVM's `VarVisitor`)."""
+    every, bound, seen = {}, {}, set()
     stack = [("visit", _plain(expr))]
     while stack:
         what, node = stack.pop()
-        if what == "leave":
-            bound.subtract(node)
-            continue
-        if isinstance(node, Var):
-            if bound[node] <= 0 and node not in seen:
-                seen.add(node)
-                found.append(node)
-            continue
-        if what == "enter":
-            bound.update(node)
-            continue
-        if id(node) in seen:
-            continue
-        if not any(bound.values()):
+        if what == "bind":
+            for var in node:
+                every[var] = bound[var] = None
+        elif isinstance(node, Var):
+            every[node] = None
+        elif id(node) not in seen:
             seen.add(id(node))
-        match node:
-            case Function():
-                params = list(node.params)
-                stack += [("leave", params), ("visit", node.body), ("enter", params)]
-            case Let():
-                stack += [("leave", [node.var]), ("visit", node.body), ("enter", [node.var]), ("visit", node.value)]
-            case Match():
-                for clause in reversed(node.clauses):
-                    inside = [part.var for part in _walk.patterns_of(clause.lhs) if isinstance(part, PatternVar)]
-                    stack += [("leave", inside), ("visit", clause.rhs), ("enter", inside)]
-                stack.append(("visit", node.data))
-            case _:
-                stack += [("visit", part) for part in reversed(_walk.children(node))]
-    return Array(found)
+            match node:
+                case Function():
+                    stack += [("visit", node.body), ("bind", node.params)]
+                case Let():
+                    stack += [("visit", node.body), ("visit", node.value), ("bind", [node.var])]
+                case Match():
+                    for clause in reversed(node.clauses):
+                        inside = [part.var for part in _walk.patterns_of(clause.lhs) if isinstance(part, PatternVar)]
+                        stack += [("visit", clause.rhs), ("bind", inside)]
+                    stack.append(("visit", node.data))
+                case _:
+                    stack += [("visit", part) for part in reversed(_walk.children(node))]
+    return every, bound
+
+
+def free_vars(expr):
+    """Variables that are used and bound nowhere, in the order of their first use."""
+    every, bound = _variables(expr)
+    return Array(var for var in every if var not in bound)
 
 
 def bound_vars(expr):
     """Variables that an expression, or a pattern of a match, binds."""
     if isinstance(expr, (PatternWildcard, PatternVar, PatternConstructor, PatternTuple)):
         return Array(part.var for part in _walk.patterns_of(expr) if isinstance(part, PatternVar))
-    return Array(dict.fromkeys(var for node in _scoped(_plain(expr)) for var in _walk.binders(node)))
+    return Array(_variables(expr)[1])
+
+
+def all_vars(expr):
+    """All variables."""
+    return Array(_variables(expr)[0])
 
 
 def _scoped(expr):
@@ -133,15 +133,6 @@ def _scoped(expr):
         order.append(node)
         stack.extend(reversed(_walk.children(node)))
     return order
-
-
-def all_vars(expr):
-    """All variables."""
-    found = {}
-    for node in _scoped(_plain(expr)):
-        for var in [node] if isinstance(node, Var) else _walk.binders(node):
-            found[var] = None
-    return Array(found)
 
 
 def _types_in(thing):
@@ -511,11 +502,15 @@ def get_calibration_data(mod, data):
 
 
 def extract_intermdeiate_expr(mod, expr_id):
-    """The module whose result is the node of a number in post-order."""
+    """The module whose result is the call, tuple or field of a number in post-order."""
     from ..expr import module_from_expr
 
-    nodes = [node for node in _walk.post_order(mod["main"].body) if not isinstance(node, Op)]
+    nodes = [node for node in _walk.post_order(mod["main"].body) if isinstance(node, (Call, Tuple, TupleGetItem))]
+    if not 0 <= expr_id < len(nodes):
+        raise TVMError(f"Check failed: (target_expr_id_ >= 0 && target_expr_id_ < counter_) is false: {expr_id}")
     return module_from_expr(nodes[expr_id])
 
 
-from . import sparse_conv2d, sparse_dense  # noqa: E402, F401
+from . import annotated_regions, call_graph, sparse_conv2d, sparse_dense  # noqa: E402, F401
+from .annotated_regions import AnnotatedRegionSet  # noqa: E402, F401
+from .call_graph import CallGraph  # noqa: E402, F401

@@ -1,4 +1,5 @@
 """What runs programs: the evaluator, under the names of TVM's executors."""
 
-from . import interpreter, vm
+from ...contrib import graph_executor  # noqa: F401
+from . import executor_factory, interpreter, vm
 from .runtime import Executor, Runtime

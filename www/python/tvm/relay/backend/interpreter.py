@@ -1,9 +1,10 @@
 """Values that the evaluator gives."""
 
+from ..._node import Object
 from ..build_module import Executor as Interpreter  # noqa: F401
 
 
-class ConstructorValue:
+class ConstructorValue(Object):
     """A value of a type definition."""
 
     def __init__(self, tag, fields, constructor):
@@ -12,7 +13,7 @@ class ConstructorValue:
         self.constructor = constructor
 
 
-class RefValue:
+class RefValue(Object):
     """A cell."""
 
     def __init__(self, value):

@@ -1,27 +1,57 @@
 """The virtual machine's compiler: the program stays one, and is evaluated."""
 
-from ..build_module import Executor, bind_params_by_name
-from ..transform import InferType
+from ..build_module import Executor, for_evaluation, optimize
+from .executor_factory import VMExecutable
 
 
 def compile(mod, target=None, target_host=None, params=None):  # noqa: A001
     """A program that a virtual machine can run."""
+    compiler = VMCompiler()
     if params:
-        mod = mod.clone()
-        mod["main"] = bind_params_by_name(mod["main"], params)
-    return VMExecutable(InferType()(mod))
+        compiler.set_params(params)
+    compiler.lower(mod, target, target_host)
+    compiler.codegen()
+    return compiler.get_exec()
 
 
-class VMExecutable:
-    """A program that a virtual machine can run."""
+class VMCompiler:
+    """Makes a program that a virtual machine can run."""
 
-    def __init__(self, mod):
-        self.mod = mod
+    def __init__(self):
+        self._params, self._mod = {}, None
 
-    def save(self):
-        """There are no files of bytecode here."""
-        raise NotImplementedError("programs are evaluated here, not compiled: there is no bytecode to save")
+    def set_params(self, params):
+        """Sets values of parameters of `main`."""
+        self._params = dict(params)
 
-    def evaluate(self, name="main"):
-        """The function of a name, to be called."""
-        return Executor(self.mod).evaluate(self.mod[name])
+    def get_params(self):
+        """The values of parameters."""
+        return dict(self._params)
+
+    def lower(self, mod, target=None, target_host=None):
+        """Takes the program, with its parameters bound."""
+        self._mod = for_evaluation(mod, target, self._params)
+
+    def optimize(self, mod, target=None, target_host=None, params=None):
+        """The program as it would be compiled, and its parameters."""
+        if params:
+            self.set_params(params)
+        return optimize(mod, target, self._params)
+
+    def codegen(self):
+        """Makes no code."""
+
+    def get_exec(self):
+        """The program."""
+        return VMExecutable(self._mod)
+
+
+class VMExecutor(Executor):
+    """Evaluates functions of a module."""
+
+    def __init__(self, mod, device=None, target=None):
+        if mod is None:
+            raise RuntimeError("Must provide module to get VM executor.")
+        super().__init__(mod)
+        self.executable = compile(mod, target)
+

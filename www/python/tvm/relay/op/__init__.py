@@ -4,7 +4,7 @@ import sys
 import types
 
 from ..._catalogue import relay_operators
-from . import _make
+from . import _make, _more
 from .op import (
     OpPattern,
     OpStrategy,
@@ -46,7 +46,7 @@ def _fill():
         space = _namespace(path)
         if not hasattr(space, short):
             setattr(space, short, _make.function(name))
-    for name, value in _make.BY_HAND.items():
+    for name, value in (_make.BY_HAND | _more.BY_HAND).items():
         *path, short = name.split(".")
         setattr(_namespace(path), short, value)
     nn = _namespace(["nn"])

@@ -62,6 +62,8 @@ def attributes(name, count, fields):
             others[key] = value
             if isinstance(value, (list, tuple)):
                 rows.append(f"{key}={_written([1] * len(value))}")
+            elif isinstance(value, Expr):
+                rows.append(f"{key}=1")
     found = _attrs(f"fn ({', '.join(params)}) {{ {name}({', '.join(params + rows)}) }}")
     if others:
         whole = {} if found is None else dict(found._fields)
@@ -98,7 +100,9 @@ _KEYS = {
     "annotation.compiler_end": "Compiler",
     "cumsum": "Scanop",
     "cumprod": "Scanop",
+    "dyn.expand_dims": "DynExpandDims",
     "dft": "DFT",
+    "dyn.sparse_to_dense": "SparseToDense",
     "nn.dilate": "Dilate",
     "scatter_elements": "ScatterElements",
     "scatter_nd": "ScatterND",
@@ -116,7 +120,9 @@ _KEYS = {
 """Types of attributes of operators that the engine has no fields for."""
 _FIELDS_OF_RESULT = {
     "nn.batch_norm": 3,
-    "unique": lambda given: 4 if given["return_counts"] else 3,
+    "dft": 2,
+    "unique": lambda given: 5 if given["return_counts"] else 4,
+    "vision.regular_non_max_suppression": 4,
     "split": lambda given: given["indices_or_sections"]
     if isinstance(given["indices_or_sections"], int)
     else len(given["indices_or_sections"]) + 1,
@@ -147,11 +153,26 @@ _DYNAMIC = {
     "ones": ("shape",),
     "zeros": ("shape",),
     "reshape": ("newshape",),
+    "sparse_to_dense": ("output_shape",),
     "squeeze": ("axis",),
     "tile": ("reps",),
     "topk": ("k",),
 }
 """Parameters that are operands of a dynamic operator when they are expressions."""
+_UNSET = {
+    "image.resize2d": {"size": [], "roi": []},
+    "nn.pad": {"pad_width": []},
+    "nn.upsampling": {"scale_h": 0.0, "scale_w": 0.0},
+    "nn.upsampling3d": {"scale_d": 0.0, "scale_h": 0.0, "scale_w": 0.0},
+    "one_hot": {"depth": 0},
+    "reshape": {"newshape": []},
+    "sparse_to_dense": {"output_shape": []},
+    "squeeze": {"axis": []},
+    "tile": {"reps": []},
+    "topk": {"k": None},
+    **dict.fromkeys(("broadcast_to", "full", "ones", "zeros"), {"shape": None}),
+}
+"""Attributes of dynamic operators that are operands instead: they have what an object of C++ has to begin with."""
 
 
 def _normal(name, attr, value):
@@ -274,17 +295,19 @@ def _made(real, name, params, info, given, dynamic, lists):
         real = f"dyn.{name}"
         info = relay_operators()[real]
         operands = [given[param] for param in lists]
-        operands[len(lists) :] = []
         for param in dynamic:
             value = given[param]
-            operands.append(value if isinstance(value, Expr) else const(value, _dynamic_dtype(param, value)))
+            operands.append(value if isinstance(value, Expr) else _dynamic_const(name, param, value))
         if name == "nn.pad":
             operands = [given["data"], given["pad_width"], _scalar(given["pad_value"])]
+        elif name == "sparse_to_dense":
+            operands = [given["sparse_indices"], given["sparse_values"], _scalar(given["default_value"]), given["output_shape"]]
         fields = {
             other: _normal(name, other, given[param])
             for param, other, _ in params
             if param not in dynamic and param not in lists and given[param] is not None
         }
+        fields |= _UNSET.get(name, {})
         return call(real, operands, fields)
     operands, fields = {}, {}
     for param, other, _ in params:
@@ -301,8 +324,12 @@ def _made(real, name, params, info, given, dynamic, lists):
     return call(real, args, fields)
 
 
-def _dynamic_dtype(param, value):
-    return "float32" if param.startswith(("scale", "roi")) else "int64" if param == "size" else "int32"
+def _dynamic_const(name, param, value):
+    """An operand of a dynamic operator that was given as a number or list."""
+    if param == "roi":
+        return const([0.0] * _ROI[name] if value is None else list(value), "float32")
+    dtype = "float64" if param.startswith("scale") else "int64" if param == "size" else "int32"
+    return const(list(value) if isinstance(value, tuple) else value, dtype)
 
 
 def _scalar(value):
@@ -364,7 +391,10 @@ def arange(start, stop=None, step=None, dtype="float32"):
         start, stop = const(0, dtype), start
     step = const(1, dtype) if step is None else step
     parts = [part if isinstance(part, Expr) else const(part, dtype) for part in (start, stop, step)]
-    return call("arange", parts, {"dtype": dtype})
+    return call("arange", parts, dict(zip(("start", "stop", "step"), parts)) | {"dtype": dtype})
+
+
+_NO_BOUNDS = {"begin": None, "end": None, "strides": None, "axes": None}
 
 
 def strided_slice(data, begin, end, strides=None, axes=None, slice_mode="end"):
@@ -378,11 +408,11 @@ def strided_slice(data, begin, end, strides=None, axes=None, slice_mode="end"):
         raise ValueError("Axes argument for dynamic parameter slicing is not supported yet.")
     begin, end, strides = (value if isinstance(value, Expr) else const(list(value)) for value in values)
     whole = call("cast_like", [call("shape_of", [data], {"dtype": "int32"}), begin], {})
-    extents = call("slice_like", [whole, begin], {})
+    extents = call("slice_like", [whole, begin], {"axes": None})
     low = call("less", [begin, call("cast_like", [const(0), begin], {})], {})
     begin = call("where", [low, call("add", [begin, extents], {}), begin], {})
     begin = call("where", [call("greater_equal", [begin, extents], {}), extents, begin], {})
-    return call("dyn.strided_slice", [data, begin, end, strides], {"slice_mode": slice_mode})
+    return call("dyn.strided_slice", [data, begin, end, strides], _NO_BOUNDS | {"slice_mode": slice_mode})
 
 
 def matmul(tensor_a, tensor_b, units=None, out_dtype="", transpose_a=False, transpose_b=False):
@@ -445,3 +475,12 @@ BY_HAND = {
     "nn.global_max_pool3d": _global_pool("max", 3, "NCDHW"),
     "debug": lambda expr, debug_func=None: call("debug", [expr], {}),
 }
+
+
+def __getattr__(name):
+    """TVM's functions of C++ have the names of those that users call."""
+    from .. import op
+
+    if name.startswith("__") or not hasattr(op, name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(op, name)

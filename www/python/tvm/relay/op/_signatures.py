@@ -97,7 +97,8 @@ nn.conv1d_transpose: data, weight, strides=(1,), padding=(0,), dilation=(1,), gr
 nn.conv2d: data, weight, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, channels=None, kernel_size=None,
   data_layout="NCHW", kernel_layout="OIHW", out_layout="", out_dtype=""
 nn.conv2d_backward_weight: grad, data, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, channels=None,
-  kernel_size=None, grad_layout="NCHW", data_layout="NCHW", kernel_layout="OIHW", out_dtype=""
+  kernel_size=None, grad_layout:data_layout="NCHW", data_layout:kernel_layout="NCHW", kernel_layout:out_layout="OIHW",
+  out_dtype=""
 nn.conv2d_transpose: data, weight, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, channels=None,
   kernel_size=None, data_layout="NCHW", kernel_layout="IOHW", out_layout="", output_padding=(0, 0), out_dtype=""
 nn.conv3d: data, weight, strides=(1, 1, 1), padding=(0, 0, 0), dilation=(1, 1, 1), groups=1, channels=None,

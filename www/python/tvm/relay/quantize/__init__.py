@@ -1,6 +1,8 @@
 """Quantization: the engine's passes, with the options of the context."""
 
 from ...ir import transform as _transform
+from ._annotate import QAnnotateKind
+from ._partition_conversions import partition_conversions
 
 
 class QConfig:
@@ -16,6 +18,24 @@ class QConfig:
         if name in options:
             return options[name]
         raise AttributeError(name)
+
+    def __setattr__(self, name, value):
+        if name in _DEFAULTS:
+            raise AttributeError(f"'{type(self)}' object cannot set attribute '{name}'")
+        super().__setattr__(name, value)
+
+    def guard(self, ref_call):
+        """True if the operator of a call is among those that are quantized."""
+        chosen = self.debug_enabled_ops
+        return chosen is None or ref_call.op.name in [getattr(name, "value", name) for name in chosen]
+
+    def get_nbit_by_kind(self, kind):
+        """The number of bits of values of a kind."""
+        return getattr(self, f"nbit_{kind2str(kind)}")
+
+    def get_dtype_by_kind(self, kind):
+        """The element type of values of a kind."""
+        return getattr(self, f"dtype_{kind2str(kind)}")
 
     def __enter__(self):
         QConfig._stack.append(self)
@@ -41,8 +61,15 @@ _DEFAULTS = {
     "round_for_shift": True,
     "debug_enabled_ops": None,
     "rounding": "UPWARD",
+    "calibrate_chunk_by": -1,
     "partition_conversions": "disabled",
 }
+
+
+def kind2str(kind):
+    """The name of a kind of values."""
+    names = {QAnnotateKind.INPUT: "input", QAnnotateKind.WEIGHT: "weight", QAnnotateKind.ACTIVATION: "activation"}
+    return (names | {QAnnotateKind.BIAS: "bias"})[kind]
 
 
 def qconfig(**options):
@@ -74,8 +101,16 @@ def annotate():
     return _pass("QuantizeAnnotate", "skip_conv_layers", "skip_dense_layer", "debug_enabled_ops")
 
 
-def calibrate():
-    """Gives values of few bits their scales."""
+def calibrate(dataset=None):
+    """Gives values of few bits their scales: one for all, or what data say."""
+    config = current_qconfig()
+    if config.calibrate_mode in ("kl_divergence", "percentile"):
+        if dataset is None:
+            raise TypeError(f"the mode {config.calibrate_mode} needs a data set")
+        info = _transform.PassInfo(1, "QuantizeCalibrate")
+        return _transform.PyModulePass(lambda mod, ctx: _calibrate.calibrated(mod, dataset, config), info)
+    if config.calibrate_mode != "global_scale":
+        raise ValueError(f"Unknown calibrate mode {config.calibrate_mode}")
     scales = ("calibrate_mode", "global_scale", "weight_scale")
     return _pass("QuantizeCalibrate", *scales, "nbit_input", "nbit_weight", "nbit_activation")
 
@@ -99,17 +134,23 @@ def prerequisite_optimize(mod, params=None):
 
 
 def quantize(mod, params=None, dataset=None):
-    """A module that computes on integers. Scales come from the options: nothing is run on the data set."""
+    """A module that computes on integers. Scales come from the options, or from a run over the data set."""
     from .. import transform
 
     config = current_qconfig()
-    if config.partition_conversions != "disabled":
-        raise NotImplementedError("relay.quantize: the conversions are not put into functions of their own here")
+    assert config.partition_conversions in ("disabled", "enabled", "fully_integral")
     mod = prerequisite_optimize(mod, params)
-    passes = [partition(), annotate(), calibrate(), transform.InferType()]
+    passes = [partition(), annotate(), calibrate(dataset), transform.InferType()]
     if not config.do_simulation:
         passes.append(realize())
     passes.append(transform.FoldConstant())
     required = ["QuantizeAnnotate", "QuantizeCalibrate", "QuantizeRealize"]
     with _transform.PassContext(opt_level=3, required_pass=required):
-        return _transform.Sequential(passes)(mod)
+        mod = _transform.Sequential(passes)(mod)
+    if config.partition_conversions == "disabled":
+        return mod
+    dtypes = {config.dtype_input, config.dtype_weight, config.dtype_activation}
+    return partition_conversions(mod, dtypes, config.partition_conversions == "fully_integral")
+
+
+from . import _calibrate  # noqa: E402

@@ -44,21 +44,27 @@ _ffi_api = _Api()
 class FunctionPass(Pass):
     """A pass over the functions of Relay."""
 
+    def _shown(self):
+        return "relay.FunctionPass"
+
 
 class PyFunctionPass(PyModulePass, FunctionPass):
     """A pass of the user's over functions."""
 
     def _apply(self, mod):
         made = mod.clone()
-        changed = False
         for var, func in mod.functions.items():
-            if isinstance(func, Function) and not func.attrs.get("SkipOptimization") and not func.attrs.get("Compiler"):
+            if _is_open(func):
                 new = self._function(func, made, PassContext.current())
                 if not isinstance(new, Function):
                     raise TypeError(f"a function pass must return a function, not {type(new).__name__}")
-                changed |= new is not func
                 made[var] = new
-        return InferType()(made) if changed else mod  # noqa: F821
+        return InferType()(made)  # noqa: F821
+
+
+def _is_open(func):
+    """True of a function that passes over functions enter."""
+    return isinstance(func, Function) and not func.attrs.get("SkipOptimization") and not func.attrs.get("Compiler")
 
 
 def function_pass(pass_func=None, opt_level=None, name=None, required=None):
@@ -306,87 +312,24 @@ def _by_rules(mod, name, options, key, answer):
     return InferType()(IRModule._of_words(new, mod))  # noqa: F821
 
 
-def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter=""):
-    """Functions in place that have a name and a compiler become functions of the module."""
+def AnnotateTarget(targets, include_non_call_ops=True):
+    """Marks what the compilers take; the engine knows the operators of those for which nothing is registered."""
+    targets = [targets] if isinstance(targets, str) else [str(target) for target in targets]
 
-    def outline(mod, ctx):
+    def annotate(mod, ctx):
+        from . import _annotate_target
+
+        known = _annotate_target.rules(targets)
+        if not known:
+            return _built_in("AnnotateTarget", targets=targets, include_non_call_ops=bool(include_non_call_ops))(mod)
+        mod = InferType()(mod)  # noqa: F821
         made = mod.clone()
         for var, func in mod.functions.items():
-            if isinstance(func, Function):
-                made[var] = _outline(made, func, compiler_filter)
+            if _is_open(func):
+                made[var] = _annotate_target.AnnotateTarget(targets, known, include_non_call_ops).visit(func)
         return InferType()(made)  # noqa: F821
 
-    return PyModulePass(outline, PassInfo(0, "OutlineCompilerFunctionsWithExistingGlobalSymbols"))
-
-
-def _outline(mod, func, compiler):
-    from ..expr_functor import ExprMutator
-
-    class Outline(ExprMutator):
-        """Moves functions out."""
-
-        def visit_call(self, call):
-            new = super().visit_call(call)
-            inner = new.op
-            if isinstance(inner, Function) and _compiled_by(inner, compiler) and inner.attrs.get("global_symbol"):
-                var = GlobalVar(inner.attrs["global_symbol"])
-                mod[var] = inner
-                return Call(var, new.args)
-            return new
-
-    return _walk.rebuild(func, [*func.params, Outline().visit(func.body)])
-
-
-def _compiled_by(func, compiler):
-    name = func.attrs.get("Compiler")
-    return name is not None and (not compiler or name == compiler)
-
-
-def MarkCompilerFunctionsAsExtern(compiler_filter=""):
-    """Functions with a compiler of their own are marked as defined elsewhere."""
-
-    def mark(mod, ctx):
-        made = mod.clone()
-        for var, func in mod.functions.items():
-            if isinstance(func, Function) and _compiled_by(func, compiler_filter):
-                kept = {key: value for key, value in func.attrs.items() if key in ("global_symbol", "Compiler")}
-                made[var] = func.with_attrs({**kept, "Extern": 1})
-        return made
-
-    return PyModulePass(mark, PassInfo(0, "MarkCompilerFunctionsAsExtern"))
-
-
-def InlineCompilerFunctionsBoundTo(global_vars):
-    """Functions with a compiler are put where they are called."""
-    names = {var.name_hint for var in global_vars}
-
-    def inline(mod, ctx):
-        from ..expr_functor import ExprMutator
-
-        chosen = {var.name_hint: func for var, func in mod.functions.items() if var.name_hint in names}
-
-        class Inline(ExprMutator):
-            """Puts bodies in place of calls."""
-
-            def visit_call(self, call):
-                new = super().visit_call(call)
-                name = getattr(new.op, "name_hint", None) if isinstance(new.op, GlobalVar) else None
-                func = chosen.get(name)
-                if func is None:
-                    return new
-                from ..expr_functor import substitute
-
-                return substitute(func.body, dict(zip(func.params, new.args)))
-
-        made = mod.clone()
-        for var, func in mod.functions.items():
-            if var.name_hint in chosen:
-                del made[var]
-            else:
-                made[var] = Inline().visit(func)
-        return InferType()(made)  # noqa: F821
-
-    return PyModulePass(inline, PassInfo(0, "InlineCompilerFunctionsBoundTo"))
+    return PyModulePass(annotate, PassInfo(0, "AnnotateTarget"))
 
 
 def PlanDevices(config):
@@ -405,6 +348,17 @@ def PlanDevices(config):
     return PyModulePass(plan, PassInfo(0, "PlanDevices"))
 
 
+from ._compiler_functions import (  # noqa: E402, F401
+    InlineCompilerFunctionsBoundTo,
+    MarkCompilerFunctionsAsExtern,
+    OutlineCompilerFunctionsWithExistingGlobalSymbols,
+)
+from ._regions import CapturePostDfsIndexInSpans, PartitionGraph  # noqa: E402, F401
+from .flexible_shape import FlexibleShapeDispatch  # noqa: E402, F401
+from . import mixed_precision  # noqa: E402, F401
+from .recast import recast  # noqa: E402, F401
+
+
 def _not_here(name):
     def factory(*args, **kwargs):
         raise NotImplementedError(f"{name} is not among the passes that are here")
@@ -414,9 +368,7 @@ def _not_here(name):
     return factory
 
 
-for _name in (
-    "Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse Conv2dToSparse2 SimplifyFCTranspose CollagePartition FlexibleShapeDispatch LabelOps"
-).split():
+for _name in ("Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse Conv2dToSparse2 SimplifyFCTranspose CollagePartition LabelOps").split():
     if _name not in globals():
         globals()[_name] = _not_here(_name)
 register_func("relay.transform.RecoverVirtualDeviceMap", _not_here("RecoverVirtualDeviceMap"))
