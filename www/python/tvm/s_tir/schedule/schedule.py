@@ -1,8 +1,6 @@
 """Schedules: tensor programs transformed by one instruction after the other. The engine applies each."""
 
 import inspect
-import math
-import random
 
 from ... import _engine
 from ..._node import STMT, Object, get
@@ -12,12 +10,21 @@ from ...ir.expr import Expr
 from ...ir.module import IRModule
 from ..sblock_scope import StmtSRef
 from .instruction import _LISTS, RV, ExprRV, Instruction, LoopRV, SBlockRV, text
+from ._sampling import Random, compute_locations, kept_partition, kept_tile
 from .state import ScheduleState
 from .trace import Trace
 
 
 class ScheduleError(TVMError):
-    """An instruction was refused."""
+    """An instruction was refused. The text is made when it is asked for, because many refusals are only caught."""
+
+    _render = None
+
+    def __str__(self):
+        if self._render is not None:
+            render, self._render = self._render, None
+            self.args = (render(),)
+        return super().__str__()
 
 
 class Schedule(Object):
@@ -33,8 +40,10 @@ class Schedule(Object):
         self._mod = mod
         self._insts, self._decisions, self._values = [], {}, {}
         self._names, self._kept, self._seen = {}, [], None
-        self._seed = seed if seed not in (None, -1) else 1
-        self._random = random.Random(self._seed)
+        self._level = error_render_level
+        if seed is not None and seed != -1 and not 1 <= seed < 2**31:
+            raise ValueError(f"seed must be in the range [1, 2147483647], but gets: {seed}")
+        self._random = Random(seed)
         alone = [var for var, func in mod.functions.items() if hasattr(func, "body") and hasattr(func, "buffer_map")]
         self.func_working_on = alone[0] if len(alone) == 1 else None
 
@@ -57,6 +66,12 @@ class Schedule(Object):
 
     def copy(self):
         """A schedule that goes on from here on its own."""
+        made = self._clone()
+        made._random = Random(self._random.fork_seed())
+        return made
+
+    def _clone(self):
+        """A schedule in the same state, which is not seen from outside."""
         made = Schedule.__new__(Schedule)
         made.__dict__.update(self.__dict__)
         made._insts, made._decisions, made._values = list(self._insts), dict(self._decisions), dict(self._values)
@@ -66,12 +81,11 @@ class Schedule(Object):
 
     def seed(self, seed):
         """Begins the sampling anew."""
-        self._seed = seed
-        self._random.seed(seed)
+        self._random = Random(seed)
 
     def fork_seed(self):
         """A seed for another schedule."""
-        return self._random.randrange(1, 1 << 31)
+        return self._random.fork_seed()
 
     def show(self, *args, **kwargs):
         """Prints the module and the trace."""
@@ -108,7 +122,7 @@ class Schedule(Object):
                     names = ", ".join(item.name for item in made)
                     state, _, words = _engine.call("table_instruct", self._state, f"{names} = {call}", "_")
         except _engine.EngineError as exc:
-            raise _refusal(str(exc)) from None
+            raise self._refused(_refusal(str(exc)), method, args, kwargs) from None
         self._state = state
         self._mod = IRModule._of_words(words, self._mod)
         inst = Instruction.of_call(method, args, dict(kwargs), made)
@@ -118,6 +132,19 @@ class Schedule(Object):
         if kind is None:
             return None
         return Array(made) if method in _LISTS else made[0]
+
+    def _refused(self, error, method, args, kwargs):
+        """A refusal with the text that was asked for."""
+        if not isinstance(error, ScheduleError):
+            return error
+        if self._level == "none":
+            return ScheduleError("ScheduleError: (not rendered)")
+        if self._level == "detail":
+            from ._errors import rendered
+
+            here, message = self._clone(), str(error)
+            error._render = lambda: rendered(here, method, args, kwargs, message)
+        return error
 
     def get(self, rand_var_or_sref):
         """The loop or block that a result stands for; of a number the number."""
@@ -418,9 +445,12 @@ class Schedule(Object):
     def sample_perfect_tile(self, loop, n, max_innermost_factor=16, decision=None):
         """Factors of the extent of a loop."""
         known = self._extent(loop)
-        if decision is None:
-            decision = [1] * n if known is None else self._factors(known, n, max_innermost_factor)
-        decision = [int(item) for item in decision]
+        if known is None:
+            decision = [-1, *[1] * (n - 1)]
+        elif decision is None:
+            decision = self._random.perfect_tile(known, n, max_innermost_factor)
+        else:
+            decision = kept_tile(decision, known)
         made = self._do("sample_perfect_tile", ExprRV, loop=loop, n=n, max_innermost_factor=max_innermost_factor,
                         decision=decision)  # fmt: skip
         self._values.update(zip((item.name for item in made), decision))
@@ -435,26 +465,15 @@ class Schedule(Object):
         extent = self.get(loop).extent
         return extent.value if isinstance(extent, IntImm) else None
 
-    def _factors(self, extent, n, most):
-        """Factors of a number, the last one not above `most` where that can be."""
-        choices = [factor for factor in range(1, extent + 1) if extent % factor == 0 and (most < 0 or factor <= most)]
-        inner = self._random.choice(choices)
-        made, left = [inner], extent // inner
-        for _ in range(n - 2):
-            factor = self._random.choice([factor for factor in range(1, left + 1) if left % factor == 0])
-            made.append(factor)
-            left //= factor
-        return [left, *reversed(made)] if n > 1 else [extent]
-
     def sample_partitioned_tile(self, loop, n, partition_pos=0, innerpart_factor=1, decision=None):
         """Factors of the extent of a loop, of which those from a place on are together a multiple of a number."""
         extent = self._extent(loop)
         if extent is None or extent % innerpart_factor:
             decision = [-1, *[1] * (n - 1)]
         elif decision is None:
-            while decision is None or math.prod(decision[partition_pos:]) % innerpart_factor:
-                decision = self._factors(extent, n, -1)
-        decision = [int(item) for item in decision]
+            decision = self._random.partitioned_tile(extent, n, partition_pos, innerpart_factor)
+        else:
+            decision = kept_partition(list(decision), extent, partition_pos, innerpart_factor)
         made = self._do("sample_partitioned_tile", ExprRV, loop=loop, n=n, partition_pos=partition_pos,
                         innerpart_factor=innerpart_factor, decision=decision)  # fmt: skip
         self._values.update(zip((item.name for item in made), decision))
@@ -463,10 +482,11 @@ class Schedule(Object):
     def sample_compute_location(self, block, decision=None):
         """A loop around the first block that reads what a block writes; -1 leaves the block where it is, -2 writes it out."""
         block = self._block(block)
-        here = self.copy()
-        readers = here.get_consumers(block)
-        depth = len(here.get_loops(readers[0])) if readers else 0
-        decision = self._random.randint(-2, depth - 1) if decision is None else min(int(decision), depth - 1)
+        places = compute_locations(self, block)
+        if decision is None:
+            decision = places[self._random.integer(0, len(places))]
+        else:
+            decision = max((place for place in places if place <= int(decision)), default=-1)
         made = self._do("sample_compute_location", LoopRV, block=block, decision=decision)
         if decision < 0:
             self._values[made.name] = StmtSRef.inline_mark() if decision == -2 else StmtSRef.root_mark()
@@ -476,9 +496,11 @@ class Schedule(Object):
         """One of several numbers, with these chances."""
         candidates = [int(item) for item in candidates]
         probs = [float(item) for item in probs]
-        if decision is None:
-            decision = self._random.choices(range(len(candidates)), probs)[0]
-        decision = int(decision)
+        if len(candidates) != len(probs):
+            raise ValueError("Check failed: (candidates.size() == probs.size()) is false: number of candidates does not match number of probabilities.")
+        decision = self._random.categorical(probs) if decision is None else int(decision)
+        if not 0 <= decision < len(candidates):
+            raise ValueError(f"Check failed: (0 <= i && i < n) is false: Wrong decision value, where n = {len(candidates)}, but decision is: {decision}")
         made = self._do("sample_categorical", ExprRV, candidates=candidates, probs=probs, decision=decision)
         self._values[made.name] = candidates[decision]
         return made

@@ -5,6 +5,7 @@ import warnings
 
 from ... import _engine
 from ..._node import EXPR, PRIM, TYPE, number
+from . import _marked
 
 
 _ELSEWHERE = (
@@ -31,6 +32,9 @@ def _check(options):
 
 def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     """The text of a module, function, expression or type."""
+    if _marked.wants(options) and _is_program(node):
+        _check({option: value for option, value in options.items() if option not in _marked.OPTIONS})
+        return _marked.script(node, show_meta, options)
     _check(options)
     from ...ir.expr import Expr, GlobalVar
     from ...ir.module import IRModule
@@ -74,6 +78,13 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     if structural is not None:
         return f"{type(node).__name__}({', '.join(str(part) for part in structural())})"
     return object.__repr__(node)
+
+
+def _is_program(node):
+    from ...ir.function import BaseFunc
+    from ...ir.module import IRModule
+
+    return isinstance(node, BaseFunc) and not getattr(node, "_is_relay", False) or isinstance(node, IRModule) and not node._relay
 
 
 def _body_of(stmt):
