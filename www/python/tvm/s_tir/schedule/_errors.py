@@ -59,6 +59,10 @@ _PRIMITIVES = {
 """Names in messages that are not those of the methods with dashes."""
 
 
+_BARE = ("Merge loop's", "Expected the loops to be under the same block scope")
+"""Messages without the program."""
+
+
 class Refused:
     """An instruction that was refused: its blocks and loops."""
 
@@ -121,6 +125,24 @@ def _codes(call, found):
     return text, [call.block]
 
 
+def _producer(call):
+    here = call.schedule._clone()
+    return here.get(here.get_producers(call.given)[0])
+
+
+def _writers(call, _):
+    buffer = call.block.writes[call.kwargs["write_buffer_index"]].buffer
+    scope, todo, found = call.scope(call.block), [], []
+    todo = [scope.body]
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, SBlock):
+            found += [node] if any(region.buffer is buffer for region in node.writes) else []
+        else:
+            todo = parts(node) + todo
+    return f"The buffer {buffer.name} is expected to be written by single block, but got {len(found)} blocks who write it.", found
+
+
 def _pair(call):
     """Two loops of which the second is not right inside of the first."""
     for outer, inner in zip(call.loops, call.loops[1:]):
@@ -171,9 +193,9 @@ def _regions(call, found):
     return f"The block is only allowed to {kind} a single buffer region, but it {kind}s {count} region(s): {{0}}", [call.block]
 
 
-def _parallel(call, found):
-    if found[1] != "bind":
-        text = f'The "{found[1]}" cannot be fulfilled with regard to block {{0}} because some block iter whose block binding '
+def _parallel(call, _):
+    if call.method != "bind":
+        text = f'The "{call.method}" cannot be fulfilled with regard to block {{0}} because some block iter whose block binding '
         return text + "contains the loop var is not a data parallel block iter", [call.block]
     text = 'The "bind" cannot be fulfilled with regard to block {0}. This is because some of its block iter whose block binding '
     text += f"contains {call.loop.loop_var.name} does not meet any of the conditions:\n1) the block iter is data parallel;\n"
@@ -227,13 +249,13 @@ def _positive(call, _):
 
 
 def _padding(call, _):
-    count, given = len(call.block.iter_vars), ", ".join(str(item) for item in call.kwargs.get("padding", ()))
-    return f"The padding for the block {{0}} are invalid. It should be a list of {count} positive integers. Got [{given}]", [call.block]
+    count, given = len(call.block.iter_vars), tuple(call.kwargs.get("padding", ()))
+    return f"The padding for the block {{0}} are invalid. It should be a list of {count} positive integers. Got {given}", [call.block]
 
 
 def _new_order(call, _):
-    given = ", ".join(str(item) for item in call.kwargs.get("new_order", ()))
-    text = f"The user provided block itervar index order [{given}] is not a valid permutation of [0, 1, ..., "
+    given = tuple(call.kwargs.get("new_order", ()))
+    text = f"The user provided block itervar index order {given} is not a valid permutation of [0, 1, ..., "
     return text + "num_block_iter_vars-1] in block {0}.", [call.block]
 
 
@@ -256,6 +278,35 @@ def _intrinsic(call, _):
     return f"{text}Does not match the tensorize description:\n{getattr(desc, 'block', desc)}\n", [stmt]
 
 
+def _lambda(call):
+    from .instruction import text
+
+    return re.sub(r",\)$", ",)", text(call.kwargs["index_map"], str)) if call.kwargs.get("index_map") is not None else ""
+
+
+def _buffer(call):
+    kind, index = call.kwargs["buffer"]
+    return (call.block.reads if kind == "read" else call.block.writes)[index].buffer
+
+
+def _shape(extents):
+    shown = ", ".join(str(extent) for extent in extents)
+    return f"({shown}{',' if len(extents) == 1 else ''})"
+
+
+def _introduced(call, _):
+    buffer, mapped = _buffer(call), call.kwargs["index_map"]
+    _, where = mapped.non_surjective_inverse(buffer.shape)
+    text = f"The transformation {mapped} applied on buffer {buffer.name} of shape {_shape(buffer.shape)} would result in shape "
+    text += f"{_shape(mapped.map_shape(buffer.shape))}.  However, this would introduce padding wherever {where} is true."
+    return text, []
+
+
+def _pad_type(call, found):
+    text = f"ScheduleError: Buffer {_buffer(call).name} has elements of type T.{found[1]}, but the transformation fills padding with "
+    return f"{text}{call.kwargs['pad_value']}, which is of type {found[2]}", []
+
+
 def _about_block(text):
     return lambda call, _: (text, [call.block])
 
@@ -267,7 +318,8 @@ def _about_loop(text):
 _RULES = [
     (r"The scope root is not a stage pipeline", lambda call, _: (_PIPELINE, [call.scope(call.block)])),
     (r"Incomplete block: it violates condition #(\d+)",
-     lambda call, found: (f"The block {{0}} is not a complete block - it violates condition #{found[1]}.\n{_WHOLE}", [call.block])),
+     lambda call, found: (f"The block {{0}} is not a complete block - it violates condition #{found[1]}.\n{_WHOLE}",
+                          [_producer(call) if call.method == "reverse_compute_inline" else call.block])),
     (r"Not a reduction block: it violates condition #(\d+)",
      lambda call, found: (f"The block {{0}} is not a reduction block - it violates condition #{found[1]}.\n{_REDUCTION}",
                           [call.block])),
@@ -321,7 +373,7 @@ _RULES = [
                       [call.scope(call.block)])),
     (r"(?s)decompose_padding expect the block to match padding pattern\n  (.*)",
      lambda call, found: (f"ScheduleError: decompose_padding expect the block {{0}} to match padding pattern\n  {found[1]}", [call.block])),
-    (r'The "(\w+)" cannot be fulfilled.*', _parallel),
+    (r'The "parallel"/"vectorized"/"bind" loop.*', _parallel),
     (r"The block under the loops to be reordered have block iter type other than data-parallel or reduction",
      _about_block("The block {0} under the loops to be reordered have block iter type other than data-parallel or reduction")),
     (r"The primitive can't be applied because the loop has annotation or thread binding", _annotated),
@@ -340,7 +392,7 @@ _RULES = [
      lambda call, _: ("ScheduleError: The input loop {0} of rfactor is required to be `Serial`. However, the kind of {0} is "
                       f"`{_kind(call.loop)}`", [call.loop])),
     (r"The input `factor_axis` is out of range.*", _factor_axis),
-    (r"The loop to be applied rfactor is required not to be touched by any data parallel block iter of the block",
+    (r"The loop to be applied rfactor is required not to be touched by any data parallel block iter(?: of the block)?",
      _about_loop("The loop to be applied rfactor is {0}, which is required not to be touched by any data parallel block iter of the "
                  "block below. However, some of the block's data parallel block iters touch this loop")),
     (r"The reduction block should be the first child block of the outermost loop outside of it",
@@ -349,6 +401,24 @@ _RULES = [
     (r"The target block is required to have only RAW dependencies",
      _about_block("The target block {0} is required to have only RAW dependencies")),
     (r"Invalid buffer (?:type|index array) for hide_buffer_access schedule.", _hidden),
+    (r"The buffer is allowed to be written by single block.", _writers),
+    (r"The index map is not bijective affine.",
+     lambda call, _: (f"The index map {_lambda(call)} is not bijective affine.", [])),
+    (r"The index map can't be applied to block iters because the number of parameters mismatch.",
+     lambda call, _: (f"The index map {_lambda(call)} can't be applied to block iters of {{0}} because the number of parameters "
+                      f"mismatch. Expected: {len(call.kwargs['index_map'].initial_indices)}, actual: {len(call.block.iter_vars)}",
+                      [call.block])),
+    (r"rolling_buffer injection is invalid, .*",
+     lambda call, _: ("rolling_buffer injection is invalid. The block {0} should be tiled so that the lca of the access location of "
+                      f"the target buffer {call.block.writes[call.kwargs['write_buffer_index']].buffer.name} is a for loop. ",
+                      [call.block])),
+    (r"Transformation would introduce padding.*", _introduced),
+    (r"Type mismatch (\S+) vs (\S+)", _pad_type),
+    (r"The bindings of the inner block can not be blockized.",
+     lambda call, _: ("ScheduleError: The bindings of the inner block {0} can not be blockized by the loops starting at {1}.",
+                      [call.block, call.loop])),
+    (r"The target block does not both read & write target buffer.",
+     lambda call, _: ("The target block {0} does not both read & write target buffer ir.Var#1.", [call.block])),
     (r"Cannot remove the only leaf in the scope", _leaf),
 ]  # fmt: skip
 
@@ -371,6 +441,8 @@ def rendered(schedule, method, args, kwargs, message):
     """The whole message of a refusal, of which the engine said the short form."""
     short = message.removeprefix("ScheduleError: ")
     call = Refused(schedule, method, args, kwargs)
+    if short.startswith(_BARE):
+        return short
     detail, places = short, []
     for pattern, rule in _RULES:
         found = re.fullmatch(pattern, short)

@@ -1,11 +1,12 @@
 """Schedules: tensor programs transformed by one instruction after the other. The engine applies each."""
 
 import inspect
+import re
 
 from ... import _engine
 from ..._node import STMT, Object, get
 from ..._values import Array
-from ...error import TVMError
+from ...error import InternalError, TVMError
 from ...ir.expr import Expr
 from ...ir.module import IRModule
 from ..sblock_scope import StmtSRef
@@ -13,6 +14,9 @@ from .instruction import _LISTS, RV, ExprRV, Instruction, LoopRV, SBlockRV, text
 from ._sampling import Random, compute_locations, kept_partition, kept_tile
 from .state import ScheduleState
 from .trace import Trace
+
+
+_THREADS = re.compile(r"(blockIdx|threadIdx|clusterIdx|clusterCtaIdx)\..*|vthread.*|cthread.*|pipeline.*")
 
 
 class ScheduleError(TVMError):
@@ -180,6 +184,7 @@ class Schedule(Object):
     def work_on(self, func_name):
         """Instructions are about a function from now on."""
         name = getattr(func_name, "name_hint", func_name)
+        self._mod.get_global_var(name)
         self._do("work_on", None, func_name=name)
         self._insts.pop()
         self.func_working_on = self._mod.get_global_var(name)
@@ -266,31 +271,59 @@ class Schedule(Object):
 
     def bind(self, loop, thread_axis):
         """Iterations are threads."""
+        if not _THREADS.fullmatch(thread_axis):
+            raise InternalError(f"Unknown threadscope {thread_axis}")
         return self._do("bind", None, loop=loop, thread_axis=thread_axis)
 
     def cache_read(self, block, read_buffer_index, storage_scope, consumer_blocks=None):
         """Reads through a buffer of its own."""
         options = {} if consumer_blocks is None else {"consumer_blocks": [self._block(item) for item in consumer_blocks]}
+        block = self._block(block)
         index = self._buffer_index(block, read_buffer_index, True)
-        return self._do("cache_read", SBlockRV, block=self._block(block), read_buffer_index=index, storage_scope=storage_scope,
+        return self._do("cache_read", SBlockRV, block=block, read_buffer_index=index, storage_scope=storage_scope,
                         **options)  # fmt: skip
 
     def cache_write(self, block, write_buffer_index, storage_scope, consumer_blocks=None):
         """Writes through a buffer of its own."""
         options = {} if consumer_blocks is None else {"consumer_blocks": [self._block(item) for item in consumer_blocks]}
+        block = self._block(block)
         index = self._buffer_index(block, write_buffer_index, False)
-        return self._do("cache_write", SBlockRV, block=self._block(block), write_buffer_index=index,
+        return self._do("cache_write", SBlockRV, block=block, write_buffer_index=index,
                         storage_scope=storage_scope, **options)  # fmt: skip
 
     def _buffer_index(self, block, index, reads):
         if isinstance(index, int):
             return index
-        stmt = self.get(self._block(block))
-        regions = stmt.reads if reads else stmt.writes
-        for place, region in enumerate(regions):
-            if region.buffer is index or region.buffer.name == getattr(index, "name", index):
-                return place
-        raise ValueError(f"the block does not use the buffer {index}")
+        return self._buffer_arg(block, index, "read" if reads else "write")[1]
+
+    def _buffer_arg(self, block, buffer, required=None):
+        """What a block does with a buffer, and the place of the buffer among those; it is named in one of several ways."""
+        stmt = self.get(block)
+        uses = [("read", at, region.buffer) for at, region in enumerate(stmt.reads)]
+        uses += [("write", at, region.buffer) for at, region in enumerate(stmt.writes)]
+        buffer = (required, buffer) if isinstance(buffer, int) else buffer
+        if isinstance(buffer, tuple):
+            kind, index = buffer
+            assert kind in ("read", "write"), f"Invalid buffer_index_type.  Expected 'read' or 'write', but received {kind}"
+            found = [use for use in uses if use[0] == kind]
+            assert 0 <= index < len(found), (
+                f"Invalid buffer_index {index}.  Block {stmt.name_hint} has only {len(found)} {kind} buffers."
+            )
+            found = found[index]
+        elif isinstance(buffer, str):
+            named = {id(use[2]): use for use in uses if use[2].name == buffer}
+            assert named, f"Could not find buffer '{buffer}' in block '{stmt.name_hint}'"
+            assert len(named) == 1, f"Multiple buffers named '{buffer}' in block '{stmt.name_hint}'"
+            found = next(iter(named.values()))
+        elif hasattr(buffer, "shape"):
+            found = next((use for use in uses if use[2] is buffer), None)
+            assert found is not None, f"Could not find buffer '{buffer.name}' in block '{stmt.name_hint}'"
+        else:
+            raise TypeError(f"Invalid type for argument 'buffer': {type(buffer)}")
+        assert required in (None, found[0]), (
+            f"Expected buffer to be read buffer, but {found[2].name} was a {found[0]} buffer in the specified block"
+        )
+        return found[:2]
 
     def reindex_cache_read(self, block, read_buffer_index, storage_scope, index_map):
         """Reads through a buffer with other indices."""
@@ -304,7 +337,8 @@ class Schedule(Object):
 
     def reindex(self, block, buffer):
         """Reads or writes through a buffer indexed by the variables of the block."""
-        return self._do("reindex", SBlockRV, block=self._block(block), buffer=buffer)
+        block = self._block(block)
+        return self._do("reindex", SBlockRV, block=block, buffer=self._buffer_arg(block, buffer))
 
     def compute_at(self, block, loop, preserve_unit_loops=False, index=-1):
         """Moves a producer under a loop."""
@@ -370,8 +404,9 @@ class Schedule(Object):
 
     def cache_inplace(self, block, read_buffer_index, storage_scope):
         """Works on a copy of a buffer that is read and written."""
+        block = self._block(block)
         index = self._buffer_index(block, read_buffer_index, True)
-        return self._do("cache_inplace", SBlockRV, block=self._block(block), read_buffer_index=index,
+        return self._do("cache_inplace", SBlockRV, block=block, read_buffer_index=index,
                         storage_scope=storage_scope)  # fmt: skip
 
     def cache_index(self, block, storage_scope, cse_thresh=0):
@@ -407,7 +442,8 @@ class Schedule(Object):
 
     def set_scope(self, block, buffer_index, storage_scope):
         """Puts a buffer into another kind of memory."""
-        return self._do("set_scope", None, block=self._block(block),
+        block = self._block(block)
+        return self._do("set_scope", None, block=block,
                         buffer_index=self._buffer_index(block, buffer_index, False), storage_scope=storage_scope)  # fmt: skip
 
     def unsafe_set_dtype(self, block, buffer_index, dtype):
@@ -435,7 +471,8 @@ class Schedule(Object):
     def transform_layout(self, block, buffer, index_map, pad_value=None, *, assume_injective_transform=False):
         """Stores a buffer in another layout."""
         options = {} if pad_value is None else {"pad_value": pad_value}
-        return self._do("transform_layout", None, block=self._block(block), buffer=buffer, index_map=index_map,
+        block = self._block(block)
+        return self._do("transform_layout", None, block=block, buffer=self._buffer_arg(block, buffer), index_map=index_map,
                         assume_injective_transform=assume_injective_transform, **options)  # fmt: skip
 
     def transform_block_layout(self, block, index_map):
@@ -533,7 +570,7 @@ def _map(value):
 
 def _refusal(message):
     for name, cls in (("ValueError: ", ValueError), ("TypeError: ", TypeError), ("IndexError: ", IndexError),
-                      ("NotImplementedError: ", NotImplementedError)):  # fmt: skip
+                      ("NotImplementedError: ", NotImplementedError), ("InternalError: ", InternalError)):  # fmt: skip
         if message.startswith(name):
             return cls(message[len(name) :])
     return ScheduleError(message)
