@@ -9,7 +9,7 @@ from . import _marked
 
 
 _ELSEWHERE = (
-    "ir_prefix tir_prefix relax_prefix module_alias buffer_dtype int_dtype float_dtype indent_spaces "
+    "ir_prefix tir_prefix relax_prefix module_alias int_dtype float_dtype indent_spaces "
     "print_line_numbers num_context_lines syntax_sugar show_object_address show_all_ty show_all_struct_info extra_config "
     "path_to_underline path_to_annotate obj_to_underline obj_to_annotate black_format"
 ).split()

@@ -1,5 +1,7 @@
 """Texts of programs in which parts are underlined or have a comment, and without the short forms of TIR."""
 
+import re
+
 from tvm_ffi.access_path import AccessPath
 
 from ... import _engine
@@ -14,8 +16,8 @@ _COMPOUND = ("for ", "with ", "if ", "while ")
 
 def wants(options):
     """True if options ask for more than the plain text."""
-    asked = {name for name in OPTIONS if options.get(name) not in (None, [], {}, (), False, -1)} - {"syntax_sugar"}
-    return bool(asked) or options.get("syntax_sugar") is False
+    asked = {name for name in OPTIONS if options.get(name) not in (None, [], {}, (), False, -1)} - {"syntax_sugar", "indent_spaces"}
+    return bool(asked) or options.get("syntax_sugar") is False or options.get("indent_spaces", 4) != 4
 
 
 def script(node, show_meta, options):
@@ -37,11 +39,27 @@ def script(node, show_meta, options):
     notes = [(obj, comment) for obj, comment in (options.get("obj_to_annotate") or {}).items()]
     notes += [(_follow(node, path)[0], comment) for path, comment in (options.get("path_to_annotate") or {}).items()]
     text, marks = _annotated(node, notes, text, marks, lambda obj: _print(node, [obj], show_meta, sugar))
+    if options.get("indent_spaces", 4) != 4:
+        text, marks = _indented(text, marks, options["indent_spaces"])
     context = options.get("num_context_lines")
     context = None if context in (None, -1) else context
-    text = _decorated(text + "\n", [*marks, False], bool(options.get("print_line_numbers")), context).removesuffix("\n")
+    # The empty line behind a function of a module belongs to its last line.
+    text = re.sub(r"\n\n(?= +@)", "\v\n", text)
+    text = _decorated(text + "\n", [*marks, False], bool(options.get("print_line_numbers")), context).removesuffix("\n").replace("\v", "\n")
     told = dict(options.get("extra_config") or {}).get("render_invisible_path_info", True)
     return (_told(rows) if told else "") + text
+
+
+def _indented(text, marks, spaces):
+    """A text whose lines are indented by other steps."""
+    made, kept, at = [], [], 0
+    for line in text.split("\n"):
+        body = line.lstrip(" ")
+        depth, rest = (len(line) - len(body)) // 4 * spaces, marks[at + len(line) - len(body) : at + len(line) + 1]
+        made.append(" " * depth + body)
+        kept += [False] * depth + rest
+        at += len(line) + 1
+    return "\n".join(made), kept
 
 
 def _told(rows):
@@ -86,16 +104,17 @@ def _thing(obj):
 
 def _split(printed):
     """A text without its marks, and for each character whether it is between two."""
-    text, marks, depth, empty = [], [], 0, True
+    text, marks, depth, empty, comment = [], [], 0, True, False
     for letter in printed:
         if letter == _BEGIN:
             depth += 1
         elif letter == _END:
             depth -= 1
         else:
+            comment = letter != "\n" and (comment or empty and letter == "#")
             empty = letter == "\n" or empty and letter == " "
             text.append(letter)
-            marks.append(depth > 0 and not empty)
+            marks.append(depth > 0 and not empty and not comment)
     return "".join(text), marks
 
 
@@ -103,17 +122,19 @@ def _mark_all(text, marks):
     """Marks a whole program, without the comments at its head."""
     at = 0
     for line in text.split("\n"):
-        if line and not line.startswith("#"):
+        if line and not line.lstrip().startswith("#"):
             start = at + len(line) - len(line.lstrip())
             marks[start : at + len(line)] = [True] * (at + len(line) - start)
         at += len(line) + 1
 
 
 def _annotated(node, notes, text, marks, shown):
-    """Adds comments: above what has lines of its own, behind any other statement."""
+    """Adds comments: above what has lines of its own, behind any other statement; functions have none."""
+    from ...ir.function import BaseFunc
+
     for obj, comment in notes:
         at = next((at for _, at, _ in _places(node, obj)), None)
-        if at is None:
+        if at is None or isinstance(at, BaseFunc):
             continue
         where = _split(shown(at))
         if True not in where[1]:
@@ -144,8 +165,9 @@ def _is_note(line):
 def _parts(node):
     """The paths and the objects directly inside of one."""
     from ...ir.module import IRModule
+    from ...tirx.expr import BufferLoad
     from ...tirx.functor import fields_of
-    from ...tirx.stmt import SBlock
+    from ...tirx.stmt import BufferRegion, SBlock
 
     if isinstance(node, IRModule):
         return [(lambda path, var=var: path.attr("functions").map_item(var), func) for var, func in node.functions.items()]
@@ -161,7 +183,8 @@ def _parts(node):
             found.append((lambda path, name=name: path.attr(name), value))
     buffer = getattr(node, "buffer", None)
     if buffer is not None:
-        found.append((lambda path: path.attr("buffer"), buffer))
+        name = "source" if isinstance(node, (BufferLoad, BufferRegion)) else "buffer"
+        found.append((lambda path: path.attr(name), buffer))
     return found
 
 
