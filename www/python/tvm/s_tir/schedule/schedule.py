@@ -142,7 +142,7 @@ class Schedule(Object):
         if not isinstance(error, ScheduleError):
             return error
         if self._level == "none":
-            return ScheduleError("ScheduleError: (not rendered)")
+            return ScheduleError("(not rendered)")
         if self._level == "detail":
             from ._errors import rendered
 
