@@ -158,10 +158,10 @@ class Expr(Node):
         return self._binary("mod", other, True)
 
     def __pow__(self, other):
-        return self._binary("power", other)
+        return NotImplemented if is_prim_expr(self) else self._binary("power", other)
 
     def __rpow__(self, other):
-        return self._binary("power", other, True)
+        return NotImplemented if is_prim_expr(self) else self._binary("power", other, True)
 
     def __lshift__(self, other):
         return self._binary("lshift", other)

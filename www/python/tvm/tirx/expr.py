@@ -133,7 +133,9 @@ class EqualOp:
 
     def asobject(self):
         """The comparison as an expression."""
-        return globals()[self._name](self.a, self.b)
+        from . import op
+
+        return (op._equal if self._name == "EQ" else op._not_equal)(self.a, self.b)
 
     def __hash__(self):
         return hash((id(self.a), id(self.b)))
@@ -235,8 +237,13 @@ class Cast(PrimNode):
     """A scalar in another element type."""
 
     def __init__(self, dtype, value, span=None):
+        if str(dtype) == "handle":
+            raise TypeError("Check failed: (!is_opaque_handle || is_void) is false: PrimType cannot represent an opaque pointer; use PointerType::VoidPointerTy()")
         self._ty = dtype if isinstance(dtype, PrimType) else PrimType(dtype)
         self.value = _scalar(value)
+        lanes = (self._ty.dtype.lanes, self.value.dtype.lanes)
+        if isinstance(lanes[0], int) and isinstance(lanes[1], int) and lanes[0] != lanes[1]:
+            raise InternalError(f"Check failed: value_ty->dtype.lanes == value_expr_ty->dtype.lanes ({lanes[0]} vs. {lanes[1]}) : ")
 
     def _row_p(self, w):
         self._prim(w, ScalarKind.CAST)
@@ -248,7 +255,12 @@ class Select(PrimNode):
 
     def __init__(self, condition, true_value, false_value, span=None):
         self.condition = _scalar(condition)
-        self.true_value, self.false_value = _pair(true_value, false_value)
+        if self.condition.dtype.type_code != 6 and self.condition.dtype.with_lanes(1) != "uint1":
+            raise InternalError("Check failed: (condition_ty.MatchesCode(DLDataTypeCode::kDLBool)) is false: ")
+        self.true_value, self.false_value = _scalar(true_value), _scalar(false_value)
+        if self.true_value.dtype != self.false_value.dtype:
+            kinds = f"False type: {self.false_value.dtype}; True type: {self.true_value.dtype}"
+            raise TypeError(f"Check failed: (false_ty == true_ty) is false: mismatched types. {kinds}")
         self._ty = self.true_value.ty
 
     def _row_p(self, w):
