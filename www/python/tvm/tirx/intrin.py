@@ -176,7 +176,7 @@ def _check_bits(value, dtype):
         raise InternalError(
             "Check failed: (value_bits == target_bits || ((value_dtype.MatchesCode(DLDataTypeCode::kDLFloat4_e2m1fn) || "
             "target_dtype.MatchesCode(DLDataTypeCode::kDLFloat4_e2m1fn)) && value_dtype.StorageBytes() == "
-            f"target_dtype.StorageBytes())) is false: Reinterpret requires size match {dtype} vs {value.dtype}"
+            f"target_dtype.StorageBytes())) is false: Reinterpret requires size match T.{dtype} vs T.{value.dtype}"
         )
 
 
