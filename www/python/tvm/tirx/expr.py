@@ -54,12 +54,27 @@ class IntImm(ConstExpr):
             dtype = dtype.dtype
         super().__init__(dtype, int(value))
         dtype = self.dtype
-        if dtype.type_code == 1 and self.value < 0:
-            raise ValueError(f"Literal value {value} is negative for unsigned integer type {dtype}")
         if dtype.type_code not in (0, 1, 6):
-            raise ValueError(f"IntImm supports only int or uint type, but {dtype} was supplied.")
+            raise ValueError(
+                "Check failed: (value_ty.MatchesCode(DLDataTypeCode::kDLInt, DLDataTypeCode::kDLUInt, DLDataTypeCode::kDLBool)) is false: "
+                f"IntImm supports only int or uint or bool type, but {dtype} was supplied."
+            )
+        if dtype.lanes != 1:
+            raise ValueError(
+                "Check failed: (!value_ty.IsScalableVector() && !value_ty.IsFixedLengthVector()) is false: IntImm can only take scalar, "
+                f"but {dtype} was supplied."
+            )
+        if dtype.type_code == 1 and self.value < 0:
+            raise ValueError(
+                f"Check failed: value >= 0 ({value} vs. 0) : Literal value {value} is negative for unsigned integer type {dtype}"
+            )
+        if dtype.type_code == 6 and self.value not in (0, 1):
+            raise ValueError(f"Check failed: (value == 0 || value == 1) is false: {value} exceeds range of bool")
         if dtype.type_code == 0 and 1 < dtype.bits < 64 and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1:
-            raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
+            raise ValueError(
+                "Check failed: (small.has_value() && (bits == 64 || (*small >= -(int64_t{1} << (bits - 1)) && *small < (int64_t{1} << "
+                f"(bits - 1))))) is false: Literal value {value} exceeds range of {dtype}"
+            )
         if dtype.type_code == 1 and 1 < dtype.bits <= 64 and self.value >> dtype.bits:
             raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
 
@@ -174,6 +189,11 @@ def _scalar(value, like=None):
     return convert(value)
 
 
+def _check_truth(value, name):
+    if value.dtype.type_code != 6 and value.dtype.with_lanes(1) != "uint1":
+        raise InternalError(f"Check failed: ({name}.MatchesCode(DLDataTypeCode::kDLBool)) is false: ")
+
+
 class BinaryOpExpr(PrimNode):
     """The base class of operations over two scalars."""
 
@@ -185,7 +205,10 @@ class BinaryOpExpr(PrimNode):
         self.a = a
         self.b = b
         if a.dtype != b.dtype:
-            raise TypeError(f"mismatched types. {a.dtype} vs. {b.dtype}\n")
+            raise TypeError(f"Check failed: (a_ty->dtype == b_ty->dtype) is false: mismatched types. {a.dtype} vs. {b.dtype}\n")
+        if type(self).__base__ is LogicalExpr:
+            for value, name in ((a, "a_ty"), (b, "b_ty")):
+                _check_truth(value, name)
         self._ty = PrimType(DataType("bool").with_lanes(a.dtype.lanes)) if self._logic else a.ty
 
     def _row_p(self, w):
@@ -226,6 +249,7 @@ class Not(LogicalExpr):
 
     def __init__(self, a, span=None):
         self.a = _scalar(a)
+        _check_truth(self.a, "a_ty")
         self._ty = self.a.ty
 
     def _row_p(self, w):
@@ -328,7 +352,7 @@ def _lanes(value):
     for call, factor in ((value.a, value.b), (value.b, value.a)) if isinstance(value, Mul) else ():
         if isinstance(factor, IntImm) and _is_vscale(call):
             return -factor.value, Mul(call, factor)
-    raise InternalError(f"Invalid expression for scalable lanes {value}")
+    raise InternalError(f"Check failed: (vscale_factor) is false: Invalid expression for scalable lanes {value}")
 
 
 def _is_vscale(value):
@@ -365,12 +389,27 @@ def _check_predicate(predicate, lanes, what, verb):
         raise InternalError(f"Predicate mask elements must be boolean values, but got {dtype.with_lanes(1)}.")
 
 
+def check_indices(buffer, indices):
+    """Refuses indices of an element that are too few or too many, or of which not the last one is a vector."""
+    rank = len(buffer.shape)
+    if len(indices) != rank:
+        raise InternalError(
+            f"Check failed: buffer->shape.size() == indices.size() ({rank} vs. {len(indices)}) : BufferVar {buffer.name} is "
+            f"{rank}-dimensional, cannot be indexed with the {len(indices)}-dimensional indices provided."
+        )
+    if any(index.dtype.lanes != 1 for index in indices[:-1]):
+        raise InternalError(
+            "Check failed: (indices[i].ty().IsScalar()) is false: Only the last index of a buffer access may be a vector type."
+        )
+
+
 class BufferLoad(PrimNode):
     """An element of a buffer."""
 
     def __init__(self, buffer, indices, predicate=None, span=None):
         self.buffer = buffer
         self.indices = Array(_scalar(index) for index in indices)
+        check_indices(buffer, self.indices)
         lanes = self.indices[-1].dtype.lanes if self.indices else 1
         dtype = DataType(buffer.dtype)
         self._ty = PrimType(dtype if lanes == 1 else dtype.with_lanes(dtype.lanes * lanes))
@@ -420,6 +459,14 @@ class BufferRef(PrimNode):
         w.refer(BUFFER, self.buffer)
 
 
+def _check_vector(value, count, name):
+    """Refuses a vector of vectors, and one of fewer than two lanes."""
+    if value.dtype.lanes != 1:
+        raise InternalError(f"Check failed: ({name}.IsScalar()) is false: ")
+    if 0 <= count < 2:
+        raise InternalError(f"Check failed: lanes > 1 ({count} vs. 1) : ")
+
+
 class Ramp(PrimNode):
     """A vector of values in equal distances."""
 
@@ -428,6 +475,7 @@ class Ramp(PrimNode):
         if self.stride.dtype != self.base.dtype and isinstance(self.stride, IntImm):
             self.stride = IntImm(self.base.dtype, self.stride.value)
         count, self.lanes = _lanes(lanes)
+        _check_vector(self.base, count, "base_ty")
         self._ty = PrimType(self.base.dtype.with_lanes(count))
 
     def _row_p(self, w):
@@ -443,6 +491,7 @@ class Broadcast(PrimNode):
     def __init__(self, value, lanes, span=None):
         self.value = _scalar(value)
         count, self.lanes = _lanes(lanes)
+        _check_vector(self.value, count, "value_ty")
         self._ty = PrimType(self.value.dtype.with_lanes(count))
 
     def _row_p(self, w):
@@ -457,6 +506,11 @@ class Shuffle(PrimNode):
     def __init__(self, vectors, indices, span=None):
         self.vectors = Array(vectors)
         self.indices = Array(_scalar(index) for index in indices)
+        for items, name in ((self.vectors, "vectors"), (self.indices, "indices")):
+            if not items:
+                raise InternalError(f"Check failed: {name}.size() != 0U (0 vs. 0) : ")
+        if any(item.dtype.with_lanes(1) != self.vectors[0].dtype.with_lanes(1) for item in self.vectors):
+            raise InternalError("Check failed: (val_ty.WithLanes(1)->dtype == base_type->dtype) is false: ")
         self._ty = PrimType(self.vectors[0].dtype.with_lanes(len(self.indices)))
 
     def _row_p(self, w):
@@ -472,7 +526,7 @@ class Let(PrimNode):
     def __init__(self, var, value, body, span=None):
         self.var, self.value, self.body = var, _scalar(value), _scalar(body)
         if var.dtype != self.value.dtype:
-            raise InternalError(f"The value of a variable of type {var.dtype} is of type {self.value.dtype}")
+            raise InternalError("Check failed: (value.ty() == var->ty.as_or_throw<PrimType>()) is false: ")
         self._ty = self.body.ty
 
     def _row_p(self, w):
@@ -535,7 +589,9 @@ class IterVar(Node):
         from ..ir.expr import Range
 
         if dom is not None and not isinstance(dom, Range):
-            if not isinstance(dom, (list, tuple)) or len(dom) != 2:
+            if isinstance(dom, (list, tuple)) and len(dom) != 2:
+                raise TypeError("need to be list of ranges")
+            if not isinstance(dom, (list, tuple)):
                 raise TypeError("dom need to be Range")
             dom = Range(dom[0], dom[1])
         if isinstance(var, str):

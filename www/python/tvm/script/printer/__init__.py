@@ -94,7 +94,7 @@ def _body_of(stmt):
 
     # A block alone would be taken for the root of the function, and an attribute is only written in short at its end.
     alone, ends = isinstance(stmt, (SBlock, SBlockRealize)), isinstance(stmt, AttrStmt)
-    body = SeqStmt([stmt, Evaluate(0)]) if ends else SeqStmt([stmt]) if alone else stmt
+    body = SeqStmt([stmt, Evaluate(0)]) if ends else SeqStmt._of([stmt]) if alone else stmt
     text = _engine.call("table_print_node", 0, number(EXPR, PrimFunc([], body)), 0)
     lines = text.rstrip("\n").split("\n")[: -1 if ends else None]
     at = next(at for at, line in enumerate(lines) if line.startswith("def "))
