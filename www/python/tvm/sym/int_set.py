@@ -53,7 +53,7 @@ class IntervalSet(IntSet):
         return [self.min_value, self.max_value]
 
     def __repr__(self):
-        return f"IntervalSet[{self.min_value}, {self.max_value}]"
+        return f"sym.IntervalSet(min_value={self.min_value}, max_value={self.max_value})"
 
 
 class PresburgerSet(IntSet):

@@ -107,7 +107,7 @@ class Tensor(Expr):
         raise TypeError("a tensor is read element by element")
 
     def __repr__(self):
-        return f"Tensor(shape={list(self.shape)}, op.name={self.op.name})"
+        return f"Tensor(shape={self.shape}, op.name={self.op.name})"
 
     __str__ = __repr__
 

@@ -1,5 +1,7 @@
 """Scalar expressions."""
 
+import math
+
 from .._codes import ExprKind, ScalarKind
 from .._node import (
     ATTRS,
@@ -110,6 +112,39 @@ class IntImm(ConstExpr):
         w.long(self.value)
 
 
+_FLOATS = (
+    "DLDataTypeCode::kDLFloat, DLDataTypeCode::kDLFloat8_e3m4, DLDataTypeCode::kDLFloat8_e4m3, DLDataTypeCode::kDLFloat8_e4m3b11fnuz, "
+    "DLDataTypeCode::kDLFloat8_e4m3fn, DLDataTypeCode::kDLFloat8_e4m3fnuz"
+)
+_MOST = {
+    "float16": (65504.0, "support::kMaxFloat16"),
+    "bfloat16": (3.895313892515355e38, "support::kMaxBFloat16"),
+    "float8_e4m3fn": (448.0, "bound"),
+    "float8_e5m2": (57344.0, "bound"),
+    "float32": (3.4028234663852886e38, None),
+}
+"""The greatest numbers of element types, and what TVM calls them."""
+
+
+def _check_float(dtype, value):
+    """Refuses a number with a fraction of another type, or one that the type does not hold."""
+    if dtype.type_code in (0, 1, 6):
+        raise ValueError(
+            f"Check failed: (value_ty.MatchesCode({_FLOATS})) is false: FloatImm supports only float, but {dtype} was supplied."
+        )
+    most, name = _MOST.get(str(dtype), (math.inf, ""))
+    if not math.isfinite(value) or -most <= value <= most:
+        return
+    above = value > 0
+    bound = ("std::numeric_limits<float>::max()" if above else "std::numeric_limits<float>::lowest()") if name is None else name
+    bound = bound if above or name is None else f"-{bound}"
+    word = "exceeds maximum" if above else "below minimum" if name == "bound" else "exceeds minimum"
+    raise ValueError(
+        f"Check failed: value {'<=' if above else '>='} {bound} ({value:g} vs. {most if above else -most:g}) : Literal value {value:g} "
+        f"{word} of {dtype}"
+    )
+
+
 class FloatImm(ConstExpr):
     """A number with a fraction."""
 
@@ -117,6 +152,7 @@ class FloatImm(ConstExpr):
         if isinstance(dtype, PrimType):
             dtype = dtype.dtype
         super().__init__(dtype, float(value))
+        _check_float(self.dtype, self.value)
 
     def __float__(self):
         return self.value

@@ -34,6 +34,9 @@ class SeqStmt(Stmt):
 
     def __init__(self, seq, span=None):
         self.seq = Array(seq)
+        if any(isinstance(item, SeqStmt) for item in self.seq):
+            flat = [part for item in self.seq for part in stmt_list(item)]
+            self.seq = Array(part for part in flat if not (isinstance(part, Evaluate) and str(part.value) == "0"))
         if not self.seq:
             raise InternalError(
                 "Check failed: seq.size() != 0 (0 vs. 0) : An empty SeqStmt is prohibited.  To write a no-op, use Evaluate(0), or the "
