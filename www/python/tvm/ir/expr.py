@@ -106,7 +106,8 @@ class Expr(Node):
             from ..tirx import op as scalar
 
             operation = getattr(scalar, f"_op_{name}", None)
-            if operation is None:
+            known = isinstance(other, (Expr, int, float)) or any(hasattr(other, word) for word in ("asobject", "item", "var"))
+            if operation is None or not known:
                 return NotImplemented
             return operation(other, self) if swap else operation(self, other)
         name = {

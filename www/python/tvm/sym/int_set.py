@@ -70,7 +70,7 @@ def _estimate(covering, region, var_dom, predicate, analyzer):
     found = asked.ranges(var_dom).condition(predicate).ask("estimate_region", analyzer)
     if region and not found:
         return None
-    return [set_of(found[at : at + 2]) for at in range(0, len(found), 2)]
+    return Array(set_of(found[at : at + 2]) for at in range(0, len(found), 2))
 
 
 def estimate_region_lower_bound(region, var_dom, predicate, analyzer=None):

@@ -66,8 +66,9 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     if isinstance(node, Range):
         return f"I.Range({node.min}, {node.min + node.extent})"
     if isinstance(node, IterVar):
-        low, high = node.dom.min, node.dom.min + node.dom.extent
-        text = f'T.iter_var({node.var.name}, T.Range({low}, {high}), "{ITER_TYPES[node.iter_type]}", "{node.thread_tag}")'
+        name = node.var.name.replace(".", "_")
+        dom = "None" if node.dom is None else f"T.Range({node.dom.min}, {node.dom.min + node.dom.extent})"
+        text = f'T.iter_var({name}, {dom}, "{ITER_TYPES[node.iter_type]}", "{node.thread_tag}")'
         return f"{node.var.name} = T.{node.var.dtype}()\n{text}" if verbose_expr else text
     if isinstance(node, Expr):
         relay = bool(getattr(node, "_is_relay", False))
