@@ -366,7 +366,7 @@ def decl_buffer(
         64 if data_alignment in (-1, 0) else data_alignment,
         offset_factor or 1,
         data,
-        layout=0 if layout is None else 1,
+        layout=0 if layout is None or not shape else 1,
     )
 
 

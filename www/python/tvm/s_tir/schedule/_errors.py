@@ -130,6 +130,15 @@ def _producer(call):
     return here.get(here.get_producers(call.given)[0])
 
 
+def _inlined_into(call):
+    """The block that is in the way: the one producer if the block is its one consumer, else the block."""
+    here = call.schedule._clone()
+    producers = here.get_producers(call.given)
+    if len(producers) == 1 and len(here.get_consumers(producers[0])) == 1:
+        return here.get(producers[0])
+    return call.block
+
+
 def _writers(call, _):
     buffer = call.block.writes[call.kwargs["write_buffer_index"]].buffer
     scope, todo, found = call.scope(call.block), [], []
@@ -366,8 +375,8 @@ _RULES = [
      lambda call, _: (_REVERSE_INLINE if "reverse" in call.method else _INLINE, [call.block])),
     (r"The consumer block to be inlined is required to have only a single producer block, and the producer block should be a "
      r"complete block who has only a single consumer",
-     _about_block("The consumer block {0} to be inlined is required to have only a single producer block, and the producer block "
-                  "should be a complete block who has only a single consumer")),
+     lambda call, _: ("The consumer block {0} to be inlined is required to have only a single producer block, and the producer block "
+                      "should be a complete block who has only a single consumer", [_inlined_into(call)])),
     (r"The buffer to be inlined has opaque access or matched subregions",
      lambda call, _: ("The buffer to be inlined has opaque access (e.g. `B.data`), or its subregion is matched into other blocks: {0}",
                       [call.scope(call.block)])),

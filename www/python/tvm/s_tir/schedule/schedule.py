@@ -106,8 +106,9 @@ class Schedule(Object):
 
     def _do(self, method, kind, /, *args, decision=None, **kwargs):
         """Applies an instruction; `kind` is the class of what it gives, or None."""
-        args = [_map(arg) for arg in args]
-        kwargs = {name: _map(value) for name, value in kwargs.items()}
+        if any(inspect.isfunction(value) for value in kwargs.values()):
+            dtype = self._index_dtype(kwargs.get("block"))
+            kwargs = {name: _map(value, dtype) for name, value in kwargs.items()}
         shown = [text(arg, self._name) for arg in args]
         shown += [f"{name}={text(value, self._name)}" for name, value in kwargs.items()]
         if decision is not None:
@@ -136,6 +137,13 @@ class Schedule(Object):
         if kind is None:
             return None
         return Array(made) if method in _LISTS else made[0]
+
+    def _index_dtype(self, block):
+        """The type of the variables of a block."""
+        if block is not None:
+            for item in self.get(block).iter_vars:
+                return item.var.dtype
+        return "int64"
 
     def _refused(self, error, method, args, kwargs):
         """A refusal with the text that was asked for."""
@@ -255,7 +263,7 @@ class Schedule(Object):
 
     def add_unit_loop(self, block_or_loop):
         """Adds a loop of one iteration."""
-        return self._do("add_unit_loop", LoopRV, block_or_loop)
+        return self._do("add_unit_loop", LoopRV, block_or_loop=block_or_loop)
 
     def parallel(self, loop):
         """Iterations run in parallel."""
@@ -556,7 +564,7 @@ class Schedule(Object):
         return refused
 
 
-def _map(value):
+def _map(value, dtype):
     """A map of indices for a function over them; any other value is itself."""
     from ...tirx.function import IndexMap
 
@@ -565,7 +573,7 @@ def _map(value):
     params = inspect.signature(value).parameters.values()
     if any(param.kind is param.VAR_POSITIONAL for param in params):
         raise NotImplementedError("a map over any number of indices is not here yet")
-    return IndexMap.from_func(value, index_dtype="int64")
+    return IndexMap.from_func(value, index_dtype=dtype)
 
 
 def _refusal(message):

@@ -79,9 +79,9 @@ class PrimFuncFrame(TIRFrame):
         self.give((self.name, func) if isinstance(self.parent, IRModuleFrame) else func)
 
 
-def prim_func(is_private=False, **options):
+def prim_func(is_private=False, s_tir=False, persistent=False, *, private=None):
     """Opens a tensor program."""
-    return PrimFuncFrame(is_private, options)
+    return PrimFuncFrame(is_private if private is None else private, {"s_tir": s_tir, "tirx.persistent_kernel": persistent})
 
 
 def _function():
