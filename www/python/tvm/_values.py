@@ -289,7 +289,6 @@ class ProgramAttrs(DictAttrs):
         return made
 
 
-
 class OtherObject(Object):
     """An object of the metadata section that has no class of its own here."""
 

@@ -19,6 +19,7 @@ from ._folding import BUILT_IN, Fold
 from ._macros import Macro, inlined, meta_variables
 from ._python_calls import expand
 
+
 class _Names(Object):
     """Values of names around a text."""
 
@@ -196,10 +197,7 @@ class Metadata:
         entry = (kind, index)
         if entry not in self._known:
             escaped = self._text.replace("\\", "\\\\").replace('"', '\\"')
-            function = read_program(
-                f'metadata = tvm.ir.load_json("""{escaped}""")\n'
-                f'@R.function\ndef entry():\n    value = metadata["{kind}"][{index}]\n    return value\n'
-            )
+            function = read_program(f'metadata = tvm.ir.load_json("""{escaped}""")\n@R.function\ndef entry():\n    value = metadata["{kind}"][{index}]\n    return value\n')
             self._known[entry] = function.body.blocks[0].bindings[0].value
         return self._known[entry]
 

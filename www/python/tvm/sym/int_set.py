@@ -1,6 +1,7 @@
 """Sets of whole numbers."""
 
 from .._node import Object
+from .._values import Array
 from ..ir.expr import Var
 from ._ask import Question, scalar, set_of
 

@@ -288,7 +288,8 @@ def program(args, index_dtype_override=None):
             tensor = op.output(0)
             if not made.is_arg(tensor):
                 raise InternalError(
-                    f"Check failed: (info->IsArg(tensor)) is false: The operation {op.name} produces tensor {tensor}, but this tensor does not appear as a function argument.  The function accepts arguments {tensors}"
+                    f"Check failed: (info->IsArg(tensor)) is false: The operation {op.name} produces tensor {tensor}, but this tensor does "
+                    f"not appear as a function argument.  The function accepts arguments {tensors}"
                 )
             made.buffers.setdefault(made.key(tensor), _buffer(op.name, op.shape, op.dtype))
         elif isinstance(op, ComputeOp):

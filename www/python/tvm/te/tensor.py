@@ -210,10 +210,7 @@ def _check_reductions(body):
             post_order_visit(part, lambda node: inner.append(node) if isinstance(node, Reduce) else None)
     reduces = [isinstance(value, Reduce) for value in body]
     if inner or any(reduces) and not all(reduces):
-        raise InternalError(
-            "Check failed: (0 == level_) is false: Reductions are only allowed at the top level of compute. Please create another "
-            "tensor for further composition."
-        )
+        raise InternalError("Check failed: (0 == level_) is false: Reductions are only allowed at the top level of compute. Please create another tensor for further composition.")
     first = body[0]
     for value in body[1:] if reduces[0] else []:
         same = len(value.axis) == len(first.axis) and all(a is b for a, b in zip(value.axis, first.axis))

@@ -290,10 +290,7 @@ class Buffer(Node):
                 made.append(Range.from_min_extent(index, 1))
                 continue
             if index.step is not None and str(index.step) != "1":
-                raise ValueError(
-                    "Check failed: (!step.has_value() || is_one(step.value())) is false: Buffer slices with a non-unit step are not "
-                    "supported"
-                )
+                raise ValueError("Check failed: (!step.has_value() || is_one(step.value())) is false: Buffer slices with a non-unit step are not supported")
             low = convert(0 if index.start is None else index.start)
             stop = convert(extent if index.stop is None else index.stop)
             made.append(Range.from_min_extent(low, Analyzer().simplify(stop - low)))

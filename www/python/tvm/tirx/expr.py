@@ -19,6 +19,7 @@ from .._node import (
 )
 from .._values import Array, DataType
 from ..error import InternalError
+from ._checks import check_float, check_indices, check_int, check_predicate, check_truth, check_vector
 from ..ir.base import Node
 from ..ir.expr import Call, Expr, StringImm, Var, _head, _SizeVar, expr_makers, is_prim_expr
 from ..ir.op import Op, _named
@@ -56,29 +57,7 @@ class IntImm(ConstExpr):
             dtype = dtype.dtype
         super().__init__(dtype, int(value))
         dtype = self.dtype
-        if dtype.type_code not in (0, 1, 6):
-            raise ValueError(
-                "Check failed: (value_ty.MatchesCode(DLDataTypeCode::kDLInt, DLDataTypeCode::kDLUInt, DLDataTypeCode::kDLBool)) is false: "
-                f"IntImm supports only int or uint or bool type, but {dtype} was supplied."
-            )
-        if dtype.lanes != 1:
-            raise ValueError(
-                "Check failed: (!value_ty.IsScalableVector() && !value_ty.IsFixedLengthVector()) is false: IntImm can only take scalar, "
-                f"but {dtype} was supplied."
-            )
-        if dtype.type_code == 1 and self.value < 0:
-            raise ValueError(
-                f"Check failed: value >= 0 ({value} vs. 0) : Literal value {value} is negative for unsigned integer type {dtype}"
-            )
-        if dtype.type_code == 6 and self.value not in (0, 1):
-            raise ValueError(f"Check failed: (value == 0 || value == 1) is false: {value} exceeds range of bool")
-        if dtype.type_code == 0 and 1 < dtype.bits < 64 and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1:
-            raise ValueError(
-                "Check failed: (small.has_value() && (bits == 64 || (*small >= -(int64_t{1} << (bits - 1)) && *small < (int64_t{1} << "
-                f"(bits - 1))))) is false: Literal value {value} exceeds range of {dtype}"
-            )
-        if dtype.type_code == 1 and 1 < dtype.bits <= 64 and self.value >> dtype.bits:
-            raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
+        check_int(dtype, self.value)
 
     def __hash__(self):
         return self.value
@@ -112,39 +91,6 @@ class IntImm(ConstExpr):
         w.long(self.value)
 
 
-_FLOATS = (
-    "DLDataTypeCode::kDLFloat, DLDataTypeCode::kDLFloat8_e3m4, DLDataTypeCode::kDLFloat8_e4m3, DLDataTypeCode::kDLFloat8_e4m3b11fnuz, "
-    "DLDataTypeCode::kDLFloat8_e4m3fn, DLDataTypeCode::kDLFloat8_e4m3fnuz"
-)
-_MOST = {
-    "float16": (65504.0, "support::kMaxFloat16"),
-    "bfloat16": (3.895313892515355e38, "support::kMaxBFloat16"),
-    "float8_e4m3fn": (448.0, "bound"),
-    "float8_e5m2": (57344.0, "bound"),
-    "float32": (3.4028234663852886e38, None),
-}
-"""The greatest numbers of element types, and what TVM calls them."""
-
-
-def _check_float(dtype, value):
-    """Refuses a number with a fraction of another type, or one that the type does not hold."""
-    if dtype.type_code in (0, 1, 6):
-        raise ValueError(
-            f"Check failed: (value_ty.MatchesCode({_FLOATS})) is false: FloatImm supports only float, but {dtype} was supplied."
-        )
-    most, name = _MOST.get(str(dtype), (math.inf, ""))
-    if not math.isfinite(value) or -most <= value <= most:
-        return
-    above = value > 0
-    bound = ("std::numeric_limits<float>::max()" if above else "std::numeric_limits<float>::lowest()") if name is None else name
-    bound = bound if above or name is None else f"-{bound}"
-    word = "exceeds maximum" if above else "below minimum" if name == "bound" else "exceeds minimum"
-    raise ValueError(
-        f"Check failed: value {'<=' if above else '>='} {bound} ({value:g} vs. {most if above else -most:g}) : Literal value {value:g} "
-        f"{word} of {dtype}"
-    )
-
-
 class FloatImm(ConstExpr):
     """A number with a fraction."""
 
@@ -152,7 +98,7 @@ class FloatImm(ConstExpr):
         if isinstance(dtype, PrimType):
             dtype = dtype.dtype
         super().__init__(dtype, float(value))
-        _check_float(self.dtype, self.value)
+        check_float(self.dtype, self.value)
 
     def __float__(self):
         return self.value
@@ -225,11 +171,6 @@ def _scalar(value, like=None):
     return convert(value)
 
 
-def _check_truth(value, name):
-    if value.dtype.type_code != 6 and value.dtype.with_lanes(1) != "uint1":
-        raise InternalError(f"Check failed: ({name}.MatchesCode(DLDataTypeCode::kDLBool)) is false: ")
-
-
 class BinaryOpExpr(PrimNode):
     """The base class of operations over two scalars."""
 
@@ -244,7 +185,7 @@ class BinaryOpExpr(PrimNode):
             raise TypeError(f"Check failed: (a_ty->dtype == b_ty->dtype) is false: mismatched types. {a.dtype} vs. {b.dtype}\n")
         if type(self).__base__ is LogicalExpr:
             for value, name in ((a, "a_ty"), (b, "b_ty")):
-                _check_truth(value, name)
+                check_truth(value, name)
         self._ty = PrimType(DataType("bool").with_lanes(a.dtype.lanes)) if self._logic else a.ty
 
     def _row_p(self, w):
@@ -285,7 +226,7 @@ class Not(LogicalExpr):
 
     def __init__(self, a, span=None):
         self.a = _scalar(a)
-        _check_truth(self.a, "a_ty")
+        check_truth(self.a, "a_ty")
         self._ty = self.a.ty
 
     def _row_p(self, w):
@@ -412,33 +353,6 @@ def _read_lanes(word):
     return _lanes_of(-(word & 0x7FFF) if word & 0x8000 else word)
 
 
-def _check_predicate(predicate, lanes, what, verb):
-    """Raises unless a mask fits the vector that it is about."""
-    if predicate is None:
-        return
-    dtype = predicate.dtype
-    if (dtype.lanes < 0) != (lanes < 0):
-        raise InternalError(f"Predicate mask dtype and {what} must both be scalable.")
-    if dtype.lanes != lanes:
-        raise InternalError(f"Got a predicate mask with {abs(dtype.lanes)} lanes, but trying to {verb} with {abs(lanes)} lanes. The number of lanes must match.")
-    if dtype.type_code not in (1, 6) and dtype.bits != 1:
-        raise InternalError(f"Predicate mask elements must be boolean values, but got {dtype.with_lanes(1)}.")
-
-
-def check_indices(buffer, indices):
-    """Refuses indices of an element that are too few or too many, or of which not the last one is a vector."""
-    rank = len(buffer.shape)
-    if len(indices) != rank:
-        raise InternalError(
-            f"Check failed: buffer->shape.size() == indices.size() ({rank} vs. {len(indices)}) : BufferVar {buffer.name} is "
-            f"{rank}-dimensional, cannot be indexed with the {len(indices)}-dimensional indices provided."
-        )
-    if any(index.dtype.lanes != 1 for index in indices[:-1]):
-        raise InternalError(
-            "Check failed: (indices[i].ty().IsScalar()) is false: Only the last index of a buffer access may be a vector type."
-        )
-
-
 class BufferLoad(PrimNode):
     """An element of a buffer."""
 
@@ -449,7 +363,7 @@ class BufferLoad(PrimNode):
         lanes = self.indices[-1].dtype.lanes if self.indices else 1
         dtype = DataType(buffer.dtype)
         self._ty = PrimType(dtype if lanes == 1 else dtype.with_lanes(dtype.lanes * lanes))
-        _check_predicate(predicate, lanes, "load indices", "load a vector")
+        check_predicate(predicate, lanes, "load indices", "load a vector")
         self.predicate = predicate
 
     source = property(lambda self: self.buffer)
@@ -495,14 +409,6 @@ class BufferRef(PrimNode):
         w.refer(BUFFER, self.buffer)
 
 
-def _check_vector(value, count, name):
-    """Refuses a vector of vectors, and one of fewer than two lanes."""
-    if value.dtype.lanes != 1:
-        raise InternalError(f"Check failed: ({name}.IsScalar()) is false: ")
-    if 0 <= count < 2:
-        raise InternalError(f"Check failed: lanes > 1 ({count} vs. 1) : ")
-
-
 class Ramp(PrimNode):
     """A vector of values in equal distances."""
 
@@ -511,7 +417,7 @@ class Ramp(PrimNode):
         if self.stride.dtype != self.base.dtype and isinstance(self.stride, IntImm):
             self.stride = IntImm(self.base.dtype, self.stride.value)
         count, self.lanes = _lanes(lanes)
-        _check_vector(self.base, count, "base_ty")
+        check_vector(self.base, count, "base_ty")
         self._ty = PrimType(self.base.dtype.with_lanes(count))
 
     def _row_p(self, w):
@@ -527,7 +433,7 @@ class Broadcast(PrimNode):
     def __init__(self, value, lanes, span=None):
         self.value = _scalar(value)
         count, self.lanes = _lanes(lanes)
-        _check_vector(self.value, count, "value_ty")
+        check_vector(self.value, count, "value_ty")
         self._ty = PrimType(self.value.dtype.with_lanes(count))
 
     def _row_p(self, w):

@@ -9,6 +9,7 @@ from ..ir.expr import Expr, is_prim_expr
 from ..ir.op import register_intrin_lowering
 from ..ir.type import PrimType
 from ._bits import BITS, BitwiseNot
+from ._checks import SIGNS, not_whole
 from .expr import (
     EQ, GE, GT, LE, LT, NE, Add, And, Cast, Div, FloatImm, FloorDiv, FloorMod, IntImm, Max, Min, Mod, Mul, Not, Or, PrimCall,
     Select, Sub, _lanes_of, _scalar, intrinsic_op,
@@ -174,14 +175,6 @@ def _is_index(dtype):
     return dtype.type_code == 0 and dtype.bits in (32, 64) and dtype.lanes == 1
 
 
-def _whole(value, name, codes=(0, 1)):
-    """Refuses a scalar that is not a whole number."""
-    if is_prim_expr(value) and value.dtype.type_code not in codes:
-        kinds = ", ".join(f"DLDataTypeCode::{kind}" for kind in ("kDLInt", "kDLUInt", "kDLBool")[: len(codes)])
-        return f"Check failed: ({name}.ty().MatchesCode({kinds})) is false: "
-    return None
-
-
 def _arith(node, on_ints, on_floats=None, whole=False):
     divides = node in (Div, Mod, FloorDiv, FloorMod)
     index_only = node in (Mod, FloorMod)
@@ -190,7 +183,7 @@ def _arith(node, on_ints, on_floats=None, whole=False):
         if whole:
             a, b = _scalar(a), _scalar(b)
             for value, name in ((a, "a"), (b, "b")):
-                refusal = _whole(value, name)
+                refusal = not_whole(value, name)
                 if refusal is not None:
                     raise InternalError(f"{refusal}{value}")
         a, b = _match(a, b)
@@ -304,12 +297,6 @@ def _equal(a, b, span=None):
 _not_equal = _compare(NE, lambda x, y: x != y)
 
 
-_SIGNS = {
-    "bitwise_and": "& operator (bitwise AND)", "bitwise_or": "| operator (bitwise OR)", "bitwise_xor": "^ operator (bitwise XOR)",
-    "shift_left": "<< operator (left shift)", "shift_right": ">> operator (right shift)",
-}  # fmt: skip
-
-
 def _alike(a, b):
     """Two scalars, of which a number of Python is of the type of the other."""
     if isinstance(a, int) and is_prim_expr(b):
@@ -327,9 +314,9 @@ def _bits(name, function):
         a, b = (const(item) if shifts and isinstance(item, bool) else item for item in (x, y))
         a, b = _alike(a, b)
         for side, value in (("lhs", a), ("rhs", b)):
-            refusal = _whole(value, side, codes)
+            refusal = not_whole(value, side, codes)
             if refusal is not None:
-                what = f"Expected integer argument as {side.upper()} of {_SIGNS[name]}"
+                what = f"Expected integer argument as {side.upper()} of {SIGNS[name]}"
                 raise InternalError(f"{refusal}{what}, but received {value} of type T.{value.dtype}")
         a, b = _match(a, b)
         if shifts and isinstance(b, IntImm) and _is_index(a.dtype) and not 0 <= b.value < a.dtype.bits:
@@ -354,7 +341,7 @@ shift_right = _op_rshift = _bits("shift_right", lambda x, y: x >> y)
 def bitwise_not(x, span=None):
     """The other bits."""
     x = _scalar(x)
-    refusal = _whole(x, "arg", (0, 1, 6))
+    refusal = not_whole(x, "arg", (0, 1, 6))
     if refusal is not None:
         what = "Expected integer or boolean argument for ~ operator (bitwise NOT)"
         raise InternalError(f"{refusal}{what}, but received {x} of type T.{x.dtype}")
@@ -481,7 +468,7 @@ def ceildiv(lhs, rhs, span=None):
     """The quotient, rounded up."""
     lhs, rhs = _scalar(lhs), _scalar(rhs)
     for value, name in ((lhs, "a"), (rhs, "b")):
-        refusal = _whole(value, name)
+        refusal = not_whole(value, name)
         if refusal is not None:
             raise InternalError(f"{refusal}{value}")
     total = _op_add(lhs, rhs)

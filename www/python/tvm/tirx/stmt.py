@@ -9,7 +9,8 @@ from ..error import InternalError
 from ..ir.base import Node
 from ..ir.expr import Range, StringImm, Var, _SizeVar
 from ..ir.type import PrimType, Type
-from .expr import IntImm, IterVar, _check_predicate, _scalar, check_indices
+from ._checks import check_loop, check_predicate, check_store
+from .expr import IntImm, IterVar, _scalar
 
 
 class Stmt(Node):
@@ -38,10 +39,7 @@ class SeqStmt(Stmt):
             flat = [part for item in self.seq for part in stmt_list(item)]
             self.seq = Array(part for part in flat if not (isinstance(part, Evaluate) and str(part.value) == "0"))
         if not self.seq:
-            raise InternalError(
-                "Check failed: seq.size() != 0 (0 vs. 0) : An empty SeqStmt is prohibited.  To write a no-op, use Evaluate(0), or the "
-                "result of SeqStmt::Flatten()"
-            )
+            raise InternalError("Check failed: seq.size() != 0 (0 vs. 0) : An empty SeqStmt is prohibited.  To write a no-op, use Evaluate(0), or the result of SeqStmt::Flatten()")
         if len(self.seq) == 1:
             raise InternalError(
                 "Check failed: seq.size() != 1 (1 vs. 1) : A SeqStmt of length 1 is prohibited.  Use the node "
@@ -86,7 +84,7 @@ class For(Stmt):
     ):  # noqa: A002
         self.loop_var = loop_var
         self.min, self.extent = _bound(min, loop_var), _bound(extent, loop_var)
-        _check_loop(loop_var, self.min, self.extent)
+        check_loop(loop_var, self.min, self.extent)
         self.kind = kind
         self.body = body
         self.thread_binding = thread_binding
@@ -103,21 +101,6 @@ class For(Stmt):
         w.maybe_text(self.thread_binding.thread_tag if self.thread_binding is not None else None)
         w.maybe(ATTRS, ProgramAttrs.of(self, self.annotations))
         w.refer(STMT, self.body)
-
-
-def _check_loop(loop_var, low, extent):
-    """Refuses a loop that does not count whole numbers, or counts more than its variable holds."""
-    for value, name in ((loop_var, "loop_var"), (low, "min"), (extent, "extent")):
-        if value.dtype.type_code not in (0, 1) or value.dtype.lanes != 1:
-            raise InternalError(
-                "Check failed: (dtype.IsScalar() && (dtype.MatchesCode(DLDataTypeCode::kDLUInt, DLDataTypeCode::kDLInt))) is false: "
-                f"TIR For nodes require a scalar integer as the {name}, but received {value} with dtype T.{value.dtype}"
-            )
-        if value.dtype.bits > loop_var.dtype.bits:
-            raise InternalError(
-                "Check failed: (e_ty.bits() <= loop_var_ty.bits()) is false:  Loop variable's dtype "
-                f"(T.{loop_var.dtype}) is narrower than that of `min` or `extent` (T.{value.dtype})"
-            )
 
 
 def _bound(value, loop_var):
@@ -197,9 +180,9 @@ class BufferStore(Stmt):
     def __init__(self, buffer, value, indices, predicate=None, span=None):
         self.buffer, self.value = buffer, _scalar(value)
         self.indices = Array(_scalar(index) for index in indices)
-        _check_store(buffer, self.value, self.indices)
+        check_store(buffer, self.value, self.indices)
         if predicate is not None:
-            _check_predicate(predicate, self.value.dtype.lanes, "value dtype", "store a value")
+            check_predicate(predicate, self.value.dtype.lanes, "value dtype", "store a value")
         self.predicate = predicate
 
     def _row_s(self, w):
@@ -210,24 +193,6 @@ class BufferStore(Stmt):
         w.refer(PRIM, self.value)
         for index in self.indices:
             w.refer(PRIM, index)
-
-
-def _check_store(buffer, value, indices):
-    """Refuses a store of a value that the elements that it names do not hold."""
-    check_indices(buffer, indices)
-    lanes = indices[-1].dtype.lanes if indices else 1
-    element, given = DataType(buffer.dtype), value.dtype
-    if lanes * element.lanes != given.lanes:
-        count, own, found = abs(lanes), abs(element.lanes), abs(given.lanes)
-        raise InternalError(
-            f"Check failed: index_lanes * buffer_lanes == value_dtype_lanes ({count * own} vs. {found}) : Cannot store value with "
-            f"{found}, expected value with {count * own} ({count} index lanes * {own} buffer element lanes)"
-        )
-    if element.with_lanes(1) != given.with_lanes(1):
-        raise TypeError(
-            f"dtype mismatch on BufferStore: buffer's dtype is `T.{element}`, the lanes of indexing are: `{abs(lanes)}`, the scalability "
-            f"is: `{int(lanes < 0)}`, but RHS's dtype is `T.{given}`"
-        )
 
 
 class AttrStmt(Stmt):

@@ -314,9 +314,7 @@ class Schedule(Object):
             kind, index = buffer
             assert kind in ("read", "write"), f"Invalid buffer_index_type.  Expected 'read' or 'write', but received {kind}"
             found = [use for use in uses if use[0] == kind]
-            assert 0 <= index < len(found), (
-                f"Invalid buffer_index {index}.  Block {stmt.name_hint} has only {len(found)} {kind} buffers."
-            )
+            assert 0 <= index < len(found), f"Invalid buffer_index {index}.  Block {stmt.name_hint} has only {len(found)} {kind} buffers."
             found = found[index]
         elif isinstance(buffer, str):
             named = {id(use[2]): use for use in uses if use[2].name == buffer}
@@ -328,9 +326,7 @@ class Schedule(Object):
             assert found is not None, f"Could not find buffer '{buffer.name}' in block '{stmt.name_hint}'"
         else:
             raise TypeError(f"Invalid type for argument 'buffer': {type(buffer)}")
-        assert required in (None, found[0]), (
-            f"Expected buffer to be read buffer, but {found[2].name} was a {found[0]} buffer in the specified block"
-        )
+        assert required in (None, found[0]), f"Expected buffer to be read buffer, but {found[2].name} was a {found[0]} buffer in the specified block"
         return found[:2]
 
     def reindex_cache_read(self, block, read_buffer_index, storage_scope, index_map):

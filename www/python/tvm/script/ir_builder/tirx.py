@@ -123,9 +123,7 @@ class BlockFrame(TIRFrame):
         missing = (self.read is None) + 2 * (self.written is None)
         if missing:
             self.annotations[DETECT] = IntImm("int64", missing)
-        block = _stmt.SBlock(
-            self.axes, self.read or (), self.written or (), self.name, body, self.init, self.allocated, self.matched, self.annotations
-        )
+        block = _stmt.SBlock(self.axes, self.read or (), self.written or (), self.name, body, self.init, self.allocated, self.matched, self.annotations)
         if self.no_realize:
             return block
         return _stmt.SBlockRealize(self.values, IntImm("bool", 1) if self.predicate is None else self.predicate, block)
