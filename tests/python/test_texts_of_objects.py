@@ -96,3 +96,11 @@ def test_ranges_of_regions():
     from tvm.sym import estimate_region_upper_bound
 
     assert str(estimate_region_upper_bound([Range(x, x + 4)], {x: Range(0, 8)}, True)).startswith("(sym.IntervalSet(")
+
+
+def test_programs_that_tests_of_tuning_use():
+    from tvm.s_tir.meta_schedule.testing import te_workload
+
+    text = te.create_prim_func(te_workload.matmul_relu(8, 8, 4)).script()
+    assert "C[v_i, v_j] = C[v_i, v_j] + A[v_i, v_k] * B[v_k, v_j]" in text and "T.max(C[v_i0, v_i1], T.float32(0.0))" in text
+    assert "T_softmax_norm" in te.create_prim_func(te_workload.softmax_mn(4, 4)).script()
