@@ -91,8 +91,13 @@ pub fn diff(store: &Store, naming: &Naming, before: &Module, after: &Module) -> 
     if before == after {
         return Diff::default();
     }
-    let options =
-        PrintOptions { numbering: Numbering::Stable(naming), types: true, metadata: false, header: true, verbose: false };
+    let options = PrintOptions {
+        numbering: Numbering::Stable(naming),
+        types: true,
+        metadata: false,
+        header: true,
+        ..PrintOptions::default()
+    };
     let left = print::module_lines(store, before, &options);
     let right = print::module_lines(store, after, &options);
     let mut diff = Diff { rows: rows(store, &left, &right), ..Diff::default() };

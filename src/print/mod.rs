@@ -19,9 +19,10 @@ mod tir;
 mod value;
 pub(crate) mod words;
 
-use crate::ir::{Buffer, Dialect, Expr, ExprId, Id, Module, Store, Symbol, Tensor, TypeId};
+use crate::ir::{Buffer, Dialect, Expr, ExprId, Id, Module, PrimExpr, PrimId, Store, Symbol, Tensor, TypeId};
 use emit::Emitter;
 use plan::Plan;
+use rustc_hash::FxHashSet;
 
 pub use names::Naming;
 
@@ -49,12 +50,49 @@ pub struct PrintOptions<'n> {
     pub header: bool,
     /// Declarations of what an expression of Relax outside of functions uses; statements have them in any case.
     pub verbose: bool,
+    /// Short forms of TIR: `T.grid`, `T.axis.remap`, a root block that is only a comment.
+    pub sugar: bool,
+    /// Parts of TIR that stand between [`MARK`] and [`MARK_END`].
+    pub marks: Option<&'n Marks>,
+}
+
+/// The character before a marked part of a text.
+pub const MARK: char = '\u{1}';
+/// The character behind a marked part of a text.
+pub const MARK_END: char = '\u{2}';
+
+/// The parts of programs of TIR whose places in the text are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    /// Statements and functions.
+    pub nodes: FxHashSet<ExprId>,
+    /// Scalar expressions.
+    pub prims: FxHashSet<PrimId>,
+    /// Variables, in each of their uses.
+    pub symbols: FxHashSet<Id<Symbol>>,
+    /// Buffers, in each of their uses.
+    pub buffers: FxHashSet<Id<Buffer>>,
+}
+
+impl Marks {
+    /// True if an expression is marked, or is a variable that is.
+    fn has(&self, store: &Store, id: PrimId) -> bool {
+        self.prims.contains(&id) || matches!(store.prim_of_id(id), PrimExpr::Var(symbol) if self.symbols.contains(symbol))
+    }
 }
 
 impl Default for PrintOptions<'_> {
     /// TVM's `astext()`.
     fn default() -> Self {
-        PrintOptions { numbering: Numbering::Exact, types: true, metadata: true, header: true, verbose: false }
+        PrintOptions {
+            numbering: Numbering::Exact,
+            types: true,
+            metadata: true,
+            header: true,
+            verbose: false,
+            sugar: true,
+            marks: None,
+        }
     }
 }
 

@@ -165,7 +165,8 @@ impl<'a> Plan<'a> {
     }
 
     pub(super) fn of_type(store: &'a Store, ty: TypeId) -> Self {
-        let options = PrintOptions { numbering: Numbering::Exact, types: true, metadata: false, header: false, verbose: false };
+        let options =
+            PrintOptions { numbering: Numbering::Exact, types: true, metadata: false, header: false, ..PrintOptions::default() };
         let mut plan = Plan::new(store, &options);
         plan.ty(ty);
         plan

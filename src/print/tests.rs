@@ -3,7 +3,7 @@ use crate::ir::{AttrValue, DType, Dim, Expr, Function, List, Tensor, TypeId, Var
 use crate::ops::build;
 
 const BODY: PrintOptions =
-    PrintOptions { numbering: Numbering::Exact, types: true, metadata: false, header: false, verbose: false };
+    PrintOptions { numbering: Numbering::Exact, types: true, metadata: false, header: false, ..PrintOptions::default() };
 
 fn free(store: &mut Store, name: &str) -> ExprId {
     let var = store.var(name, None);

@@ -35,7 +35,7 @@ impl Lines {
     /// Prints with names that stay the same from version to version, or as TVM prints them.
     pub(super) fn of(store: &Store, module: &Module, naming: Option<&Naming>) -> Lines {
         let numbering = naming.map_or(Numbering::Exact, Numbering::Stable);
-        let options = PrintOptions { numbering, types: true, metadata: false, header: true, verbose: false };
+        let options = PrintOptions { numbering, types: true, metadata: false, header: true, ..PrintOptions::default() };
         Lines { printed: print::module_lines(store, module, &options) }
     }
 

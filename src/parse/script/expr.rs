@@ -120,7 +120,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Parses `a` or `*a`.
-    fn element(&mut self) -> Parse<Id<Expr>> {
+    pub(super) fn element(&mut self) -> Parse<Id<Expr>> {
         if !self.at(Kind::Op(Binary::Mul)) {
             return self.expr();
         }

@@ -346,7 +346,7 @@ impl<'s> Parser<'s> {
     /// Parses `a` or `a, b` before `in`.
     fn targets(&mut self) -> Parse<Id<Expr>> {
         let start = self.cur.start;
-        let first = self.primary()?;
+        let first = self.target()?;
         if !self.at(Kind::Comma) {
             self.check_target(first)?;
             return Ok(first);
@@ -354,7 +354,7 @@ impl<'s> Parser<'s> {
         let base = self.stack.len();
         self.stack.push(first);
         while self.eat(Kind::Comma) && !self.at(Kind::Word(Word::In)) {
-            let next = self.primary()?;
+            let next = self.target()?;
             self.stack.push(next);
         }
         let items = self.collected(base);
@@ -362,6 +362,11 @@ impl<'s> Parser<'s> {
         let tuple = self.add(Expr::Tuple(items), span)?;
         self.check_target(tuple)?;
         Ok(tuple)
+    }
+
+    /// Parses `a` or `*a` as one of several targets of a loop.
+    fn target(&mut self) -> Parse<Id<Expr>> {
+        if self.at(Kind::Op(Binary::Mul)) { self.element() } else { self.primary() }
     }
 
     fn with_items(&mut self) -> Parse<List<WithItem>> {

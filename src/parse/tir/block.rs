@@ -3,7 +3,7 @@
 use super::value::Value;
 use super::{FrameKind, Node, Read, Reader};
 use crate::ir::{
-    AttrValue, Attrs, Block, Buffer, DType, Id, IterKind, IterVar, List, Name, PrimExpr, PrimId, Region, Stmt, StmtId,
+    AttrValue, Attrs, Block, Buffer, DType, DTypeCode, Id, IterKind, IterVar, List, Name, PrimExpr, PrimId, Region, Stmt, StmtId,
 };
 use crate::parse::script::tree::{Arg, Stmt as Line};
 use crate::tir;
@@ -153,8 +153,15 @@ impl Reader<'_, '_, '_> {
                         "T.sblock_attr must be called at the top of a T.sblock() frame, but occurred outside of any such frame";
                     return Err(self.error("tir-block", message, at));
                 };
-                open.annotations.append(&mut fields);
-                Ok(())
+                let mut known = std::mem::take(&mut open.annotations);
+                let merged = fields.drain(..).try_for_each(|(key, value)| merge(&mut known, key, value));
+                if let Some(open) = self.block() {
+                    open.annotations = known;
+                }
+                merged.map_err(|key| {
+                    let key = self.store.str(key).to_owned();
+                    self.error("tir-block", format!("Try to merge two annotations with different values for key `{key}`"), at)
+                })
             }
             _ => Err(self.error("tir-syntax", format!("`T.{what}` takes one argument"), at)),
         }
@@ -183,7 +190,19 @@ impl Reader<'_, '_, '_> {
             }
         }
         let Some(domain) = domain else { return Err(self.error("tir-syntax", "expected a range and a value", at)) };
+        if binding.is_none() && self.state.strict {
+            let message = format!("axis.{}() missing 1 required positional argument: 'binding'", kind_name(kind));
+            return Err(self.error("tir-syntax", message, at));
+        }
         let (min, extent) = self.domain(domain)?;
+        let of = self.store.prim_dtype(extent);
+        if of.code == DTypeCode::Float {
+            let message = format!(
+                "Check failed: (extent_ty.code() == DLDataTypeCode::kDLInt) is false: The dtype of the domain of an IterVar must \
+                 be an integer type. However, the domain's dtype is {of}"
+            );
+            return Err(self.error("tir-type", message, at));
+        }
         let binding = match binding {
             Some(binding) => Some(self.prim(binding)?),
             None => None,
@@ -356,4 +375,30 @@ impl Reader<'_, '_, '_> {
             None => false,
         }
     }
+}
+
+/// Returns the name that TVM's scripts have for a kind of variable.
+fn kind_name(kind: IterKind) -> &'static str {
+    match kind {
+        IterKind::Spatial => "spatial",
+        IterKind::Reduce => "reduce",
+        IterKind::Scan => "scan",
+        IterKind::Opaque => "opaque",
+    }
+}
+
+/// Adds an annotation to others: maps become one, and of a key that has another value the key is given back.
+fn merge(known: &mut Vec<(Id<Name>, AttrValue)>, key: Id<Name>, value: AttrValue) -> Result<(), Id<Name>> {
+    match (known.iter_mut().find(|(name, _)| *name == key).map(|(_, old)| old), value) {
+        (None, value) => known.push((key, value)),
+        (Some(AttrValue::Map(old)), AttrValue::Map(new)) => {
+            let mut fields = std::mem::take(old).into_vec();
+            let merged = new.into_iter().try_for_each(|(key, value)| merge(&mut fields, key, value));
+            *old = fields.into();
+            merged?;
+        }
+        (Some(old), value) if *old == value => {}
+        _ => return Err(key),
+    }
+    Ok(())
 }

@@ -491,11 +491,7 @@ impl<'s> Reader<'_, 's, '_> {
             Value::Function(name) => format!("@{}", self.store.str(name)),
             _ => return Err(self.error("tir-type", "an operator is named by a string: \"tirx.exp\"", op)),
         };
-        let name = ["tirx.", "tir.", "prim."].into_iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
-        let name = match name {
-            "tvm_call_packed" | "tvm_call_cpacked" | "tvm_call_packed_lowered" | "tvm_call_cpacked_lowered" => &name[4..],
-            name => name,
-        };
+        let name = short_name(&name);
         let Some(items) = self.value(list)?.items().cloned() else {
             return Err(self.error("tir-type", "expected a list of arguments", list));
         };
@@ -507,5 +503,29 @@ impl<'s> Reader<'_, 's, '_> {
             prims.push(self.store.prim(PrimExpr::Attrs(attrs)));
         }
         Ok(Value::Prim(self.store.prim_call(name, &prims, dtype.unwrap_or(DType::VOID))))
+    }
+
+    /// Reads `T.call_intrin("int32", "tirx.exp", x)`.
+    pub(super) fn intrinsic_by_name(&mut self, args: &[Arg], at: Id<Node>) -> Read<Value> {
+        let [dtype, op, rest @ ..] = args else {
+            return Err(self.error("tir-syntax", "`T.call_intrin` takes an element type, an operator and its arguments", at));
+        };
+        let dtype = self.dtype(dtype.value)?;
+        let Value::Str(name) = self.value(op.value)? else {
+            return Err(self.error("tir-type", "an operator is named by a string: \"tirx.exp\"", op.value));
+        };
+        let mut prims = Vec::with_capacity(rest.len());
+        for (value, at) in self.positional(rest)? {
+            prims.push(self.argument(&value, at)?);
+        }
+        Ok(Value::Prim(self.store.prim_call(short_name(&name), &prims, dtype)))
+    }
+}
+
+/// Returns the name of an operator as it stands in nodes.
+fn short_name(name: &str) -> &str {
+    match ["tirx.", "tir.", "prim."].into_iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name) {
+        name @ ("tvm_call_packed" | "tvm_call_cpacked" | "tvm_call_packed_lowered" | "tvm_call_cpacked_lowered") => &name[4..],
+        name => name,
     }
 }

@@ -110,6 +110,7 @@ impl Reader<'_, '_, '_> {
             "handle" => return self.pointer(args, at).map(Value::Fresh),
             "Let" => return self.let_expr(args, at),
             "Call" => return self.plain_call(args, at),
+            "call_intrin" => return self.intrinsic_by_name(args, at),
             "call_ffi_kernel" => return self.kernel_call(args, at),
             "bind" | "Bind" => return self.bind_call(None, args, at).map(Value::Prim),
             "Buffer" | "buffer" | "decl_buffer" | "alloc_buffer" | "sblock_alloc_buffer" | "alloc_shared" | "alloc_local" => {

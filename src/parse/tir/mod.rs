@@ -300,7 +300,7 @@ impl<'t, 's> Reader<'t, 's, '_> {
         (self.sequence(&stmts), kind)
     }
 
-    /// Joins statements; drops no-ops unless nothing else is left (TVM's `SeqStmt::Flatten`).
+    /// Joins statements; drops no-ops unless nothing else is left (TVM's `SeqStmt::Flatten`). No statement at all is a no-op.
     fn sequence(&mut self, stmts: &[StmtId]) -> StmtId {
         let zero = |store: &Store, id: &StmtId| match store.stmt(*id) {
             Stmt::Evaluate(value) => store.as_prim_int(*value) == Some(0),
@@ -308,10 +308,10 @@ impl<'t, 's> Reader<'t, 's, '_> {
         };
         let kept: Vec<StmtId> = stmts.iter().copied().filter(|id| !zero(self.store, id)).collect();
         match (&kept[..], stmts) {
-            ([], [first, ..]) => {
+            ([], _) => {
                 let nothing = self.store.prim_int(0, DType::I32);
-                match self.store.stmt(*first) {
-                    Stmt::Evaluate(value) if *value == nothing => *first,
+                match stmts.first().map(|first| (*first, self.store.stmt(*first))) {
+                    Some((first, Stmt::Evaluate(value))) if *value == nothing => first,
                     _ => self.add(Stmt::Evaluate(nothing)),
                 }
             }

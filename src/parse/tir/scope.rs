@@ -137,6 +137,13 @@ impl Reader<'_, '_, '_> {
                 if intrinsic == "block" {
                     self.old("`T.block` is the spelling of TVM 0.24 and before; today `T.sblock`", item.context);
                 }
+                if let Some(target) = item.target
+                    && self.state.strict
+                {
+                    let message =
+                        "Do not know how to bind type: <class 'tvm.tirx.script.builder.frame.SBlockFrame'> in with statement";
+                    return Err(self.error("tir-syntax", message, target));
+                }
                 self.sblock(&args, item.target, body, item.context)
             }
             "init" => {

@@ -2,7 +2,7 @@
 
 use super::value::Value;
 use super::{FrameKind, Node, Read, Reader, Stop};
-use crate::ir::{Buffer, BufferLayout, DType, Id, List, Name, PrimExpr, PrimId, Stmt as TirStmt, Symbol};
+use crate::ir::{Buffer, BufferLayout, DType, Id, List, Name, PrimExpr, PrimId, Region, Stmt as TirStmt, Symbol};
 use crate::parse::script::tree::{Arg, Stmt, StmtKind};
 
 impl<'s> Reader<'_, 's, '_> {
@@ -345,9 +345,33 @@ impl<'s> Reader<'_, 's, '_> {
         if self.state.s_tir {
             data.layout = BufferLayout::Unsaid;
         }
+        self.check_part(&region, &data.shape, at)?;
         let buffer = self.store.add_buffer(data);
         self.head_of_block("match_buffer", at)?.matches.push((buffer, region));
         Ok(Value::Buffer(buffer))
+    }
+
+    /// Checks that a part of a buffer has the extents of the buffer that stands for it; ones in front may be left out.
+    fn check_part(&mut self, region: &Region, shape: &[PrimId], at: Id<Node>) -> Read<()> {
+        let Some(more) = region.ranges.len().checked_sub(shape.len()) else {
+            let message = format!(
+                "Dimension of source ffi::Array<Range> expected to be larger or equal than target buffer shape, but got {} vs. {}",
+                region.ranges.len(),
+                shape.len()
+            );
+            return Err(self.error("tir-type", message, at));
+        };
+        for ((_, extent), wanted) in region.ranges[more..].iter().zip(shape) {
+            let of = extent.map_or(Some(1), |extent| self.store.as_prim_int(extent));
+            if let (Some(of), Some(wanted)) = (of, self.store.as_prim_int(*wanted))
+                && of != wanted
+            {
+                let message =
+                    format!("The dimension mismatched between source region and target buffer shape, got {of} vs. {wanted}.");
+                return Err(self.error("tir-type", message, at));
+            }
+        }
+        Ok(())
     }
 
     /// Reads `x = T.bind(value)`, `T.bind(value, var=x)`.

@@ -12,8 +12,8 @@ use crate::ir::sort::sort_by;
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store, TypeId};
 
 /// Prints a module: TVM's `script(show_meta=True)`.
-pub(super) fn module(store: &Store, module: &Module, options: &PrintOptions) -> Printed {
-    let mut script = Script::new(store, Some(module));
+pub(super) fn module<'a>(store: &'a Store, module: &'a Module, options: &PrintOptions<'a>) -> Printed {
+    let mut script = Script::with(store, Some(module), options);
     script.reserve("Module");
     let start = script.place();
     script.text_line(LineRole::Definition, None, "@I.ir_module");
@@ -59,8 +59,8 @@ pub(super) fn printed_order(store: &Store, module: &Module) -> Vec<(Id<Name>, Ex
 }
 
 /// Prints a function or any other expression.
-pub(super) fn expr(store: &Store, root: ExprId, options: &PrintOptions) -> Printed {
-    let mut script = Script::new(store, None);
+pub(super) fn expr<'a>(store: &'a Store, root: ExprId, options: &PrintOptions<'a>) -> Printed {
+    let mut script = Script::with(store, None, options);
     if matches!(store.expr(root), Expr::Function(_)) {
         let name = match function::global_symbol(store, store.as_function(root).and_then(|function| function.attrs)) {
             Some(name) => store.str(name),

@@ -10,7 +10,7 @@ mod meta;
 mod names;
 mod value;
 
-use super::{LineInfo, LineRole, NameInfo, Named, Printed};
+use super::{LineInfo, LineRole, Marks, NameInfo, Named, PrintOptions, Printed};
 use crate::ir::{Buffer, Expr, ExprId, Id, IdMap, Module, Store, Symbol, Var, VarId};
 pub(super) use dim::variable_of;
 use names::Names;
@@ -74,6 +74,10 @@ pub(super) struct Script<'a> {
     pub(super) flow: Option<Place>,
     /// True outside of functions, where symbolic variables are declared like free ones.
     pub(super) alone: bool,
+    /// True if TIR is written in short forms.
+    pub(super) sugar: bool,
+    /// The parts of TIR that are marked.
+    pub(super) marks: Option<&'a Marks>,
 }
 
 impl Place {
@@ -110,7 +114,14 @@ impl<'a> Script<'a> {
             pending: Vec::new(),
             flow: None,
             alone: false,
+            sugar: true,
+            marks: None,
         }
+    }
+
+    /// Creates a text with these options.
+    pub(super) fn with(store: &'a Store, module: Option<&'a Module>, options: &PrintOptions<'a>) -> Self {
+        Script { sugar: options.sugar, marks: options.marks, ..Script::new(store, module) }
     }
 
     /// Begins a line; the caller appends its text.

@@ -1,6 +1,7 @@
 //! Scalar expressions, parts of buffers and attributes.
 
 use super::super::script::{push_dict, push_float_literal, variable_of};
+use super::super::{MARK, MARK_END};
 use super::Tir;
 use super::uses::Named;
 use crate::ir::{
@@ -67,6 +68,10 @@ impl Tir<'_, '_> {
                 Piece::Expr(id, least) => {
                     let first = todo.len();
                     let binds = self.pieces(id, &mut todo);
+                    if self.script.marks.is_some_and(|marks| marks.has(self.script.store, id)) {
+                        todo.insert(first, Piece::Text("\u{1}"));
+                        todo.push(Piece::Text("\u{2}"));
+                    }
                     if binds < least {
                         todo.insert(first, Piece::Text("("));
                         todo.push(Piece::Text(")"));
@@ -422,6 +427,14 @@ impl Tir<'_, '_> {
 
     /// Returns the name of a buffer; one without a definition is declared now.
     pub(super) fn buffer(&mut self, buffer: Id<Buffer>) -> String {
+        let name = self.buffer_name(buffer);
+        match self.script.marks {
+            Some(marks) if marks.buffers.contains(&buffer) => format!("{MARK}{name}{MARK_END}"),
+            _ => name,
+        }
+    }
+
+    fn buffer_name(&mut self, buffer: Id<Buffer>) -> String {
         if let Some(name) = self.script.buffer_name(buffer) {
             return name.to_owned();
         }

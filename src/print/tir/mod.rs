@@ -10,8 +10,8 @@ mod stmt;
 mod tests;
 mod uses;
 
-use super::LineRole;
 use super::script::{Place, Script};
+use super::{LineRole, MARK, MARK_END};
 use crate::ir::sort::sort_by;
 use crate::ir::{AttrValue, Block, DType, Expr, ExprId, For, Id, Name, PrimFunc, PrimId, PrimParam, Stmt, StmtId, Symbol, Type};
 pub(super) use expr::type_name;
@@ -49,6 +49,8 @@ struct Tir<'p, 'a> {
     s_tir: bool,
     /// The loops around.
     loops: Vec<(Id<Symbol>, PrimId, PrimId)>,
+    /// True if the next line begins a marked statement.
+    mark: bool,
 }
 
 impl Script<'_> {
@@ -72,6 +74,7 @@ impl Script<'_> {
             only_named: false,
             s_tir: false,
             loops,
+            mark: false,
         };
         tir.function(name);
         if let Some(head) = head {
@@ -130,6 +133,8 @@ impl<'a> Tir<'_, 'a> {
             }
         }
         let arguments = if flags.is_empty() { String::new() } else { format!("({})", flags.join(", ")) };
+        self.mark = self.is_marked(self.node);
+        let marked = self.mark;
         self.line(LineRole::Definition, &format!("@T.prim_func{arguments}"));
         self.line(LineRole::Definition, &text);
         self.indent();
@@ -162,6 +167,9 @@ impl<'a> Tir<'_, 'a> {
         let mut steps = vec![Step::Close];
         self.push_body(body, &mut steps);
         self.run(steps);
+        if marked {
+            self.script.out.push(MARK_END);
+        }
         self.script.line(LineRole::Blank, None);
     }
 
@@ -204,6 +212,9 @@ impl<'a> Tir<'_, 'a> {
     fn hidden_root(&self, body: StmtId) -> Option<Id<Block>> {
         let store = self.script.store;
         let Stmt::Block(id) = *store.stmt(body) else { return None };
+        if !self.script.sugar {
+            return None;
+        }
         let block = store.prim_block(id);
         let plain = !block.bare
             && block.iters.is_empty()
@@ -223,7 +234,15 @@ impl<'a> Tir<'_, 'a> {
 
     fn line(&mut self, role: LineRole, text: &str) {
         let role = if self.detail && role == LineRole::Binding { LineRole::Detail } else { role };
+        if std::mem::take(&mut self.mark) {
+            return self.script.text_line(role, Some(self.node), &format!("{MARK}{text}"));
+        }
         self.script.text_line(role, Some(self.node), text);
+    }
+
+    /// True if a statement or function is to be marked.
+    fn is_marked(&self, node: ExprId) -> bool {
+        self.script.marks.is_some_and(|marks| marks.nodes.contains(&node))
     }
 
     /// Opens a block for the lines of `spot`. Its names are free again when it is closed.

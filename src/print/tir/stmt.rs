@@ -1,7 +1,7 @@
 //! Statements (`stmt.cc`, `for_loop.cc`, `block.cc`). Nested statements are left as steps, so depth costs no stack.
 
-use super::super::LineRole;
 use super::super::script::push_str_literal;
+use super::super::{LineRole, MARK_END};
 use super::expr::type_name;
 use super::uses::{Named, Spot};
 use super::{Tir, as_loop};
@@ -23,6 +23,8 @@ pub(super) enum Step {
     Else(StmtId, StmtId),
     /// The statement after the init of a block.
     AfterInit(StmtId),
+    /// The end of a marked statement.
+    Unmark,
 }
 
 /// A part of each message of MakePackedAPI; a function has it once (`tvm_ffi_binder.h`).
@@ -42,14 +44,20 @@ impl Tir<'_, '_> {
                     let concise = stmts.len() == 1;
                     self.begin();
                     self.node = self.script.store.stmt_node(id);
+                    self.mark = self.is_marked(self.node);
+                    let marked = self.mark;
                     let taken = self.scalar_with_value(id, stmts.get(next + 1).copied());
                     let next = next + if taken { 2 } else { 1 };
                     steps.push(Step::Body { stmts, next });
+                    if marked {
+                        steps.push(Step::Unmark);
+                    }
                     if !taken {
                         self.stmt(id, concise, &mut steps);
                     }
                 }
                 Step::Close => self.close(),
+                Step::Unmark => self.script.out.push(MARK_END),
                 Step::CloseFlat => {
                     self.frames.pop();
                     self.script.close_scope();
@@ -88,7 +96,7 @@ impl Tir<'_, '_> {
     fn scalar_with_value(&mut self, id: StmtId, next: Option<StmtId>) -> bool {
         let store = self.script.store;
         let Stmt::Alloc(buffer, _) = *store.stmt(id) else { return false };
-        if !store.is_scalar(buffer, false) {
+        if !store.is_scalar(buffer, false) || !self.script.sugar {
             return false;
         }
         let Some(Stmt::Store { buffer: target, indices, value }) = next.map(|next| store.stmt(next)) else { return false };
@@ -158,7 +166,7 @@ impl Tir<'_, '_> {
                 self.line(LineRole::Binding, &format!("{name}: T.let[{}] = {right}", type_name(store, store.symbol(*var).dtype)));
             }
             Stmt::Attr { .. } => self.attr(id, concise, steps),
-            Stmt::Alloc(buffer, _) if store.is_scalar(*buffer, false) => {
+            Stmt::Alloc(buffer, _) if self.script.sugar && store.is_scalar(*buffer, false) => {
                 let head = self.scalar_head(*buffer);
                 self.line(LineRole::Binding, &head);
             }
@@ -216,7 +224,7 @@ impl Tir<'_, '_> {
                 && store.as_prim_int(head.min) == Some(0)
                 && head.annotations.is_none()
                 && head.step.is_none();
-            if !plain || depends() {
+            if !plain || !self.script.sugar || depends() {
                 break;
             }
             grid.push(head);
@@ -383,7 +391,7 @@ impl Tir<'_, '_> {
         self.detail = true;
         let mut run: Vec<&IterVar> = Vec::new();
         for iter in &block.iters {
-            if self.follows_loop(iter) {
+            if self.script.sugar && self.follows_loop(iter) {
                 run.push(iter);
                 continue;
             }

@@ -1,7 +1,9 @@
 """Values of attributes, containers and element types."""
 
 import enum
+import json
 
+from . import _engine
 from ._codes import ValueKind
 from ._node import (
     ATTRS,
@@ -20,8 +22,15 @@ from ._node import (
 )
 
 
+def _shown(value):
+    """A member of a container as TVM writes it."""
+    if isinstance(value, str):
+        return json.dumps(str(value), ensure_ascii=False)
+    return repr(value)
+
+
 class Array(list):
-    """A list that TVM counts as an object."""
+    """A list that TVM counts as an object. TVM 0.27 writes it as a tuple."""
 
     type_key = "Array"
 
@@ -32,11 +41,26 @@ class Array(list):
     def __hash__(self):
         return id(self) >> 4
 
+    def __repr__(self):
+        if not _engine.is_relax():
+            return list.__repr__(self)
+        inner = ", ".join(_shown(item) for item in self)
+        return f"({inner}{',' if len(self) == 1 else ''})"
+
+    __str__ = __repr__
+
 
 class Map(dict):
     """A dictionary that TVM counts as an object."""
 
     type_key = "Map"
+
+    def __repr__(self):
+        if not _engine.is_relax():
+            return dict.__repr__(self)
+        return "{" + ", ".join(f"{_shown(key)}: {_shown(value)}" for key, value in self.items()) + "}"
+
+    __str__ = __repr__
 
     def same_as(self, other):
         """True if it is the very same dictionary."""
@@ -238,7 +262,7 @@ class DictAttrs(Attrs):
         super().__init__("DictAttrs", fields or {})
 
     def __str__(self):
-        return str(dict(self._fields))
+        return str(Map(self._fields))
 
 
 class AttrFieldInfo(Object):
@@ -267,7 +291,6 @@ class ProgramAttrs(DictAttrs):
             made = ProgramAttrs(dict(fields.items()))
             owner.__dict__["_program_attrs"] = fields, made
         return made
-
 
 
 class OtherObject(Object):

@@ -18,25 +18,26 @@ from tvm.runtime.registry import (  # noqa: F401
 from . import access_path, container, core
 from .container import Array, Dict, List, Map  # noqa: F401
 from .core import String  # noqa: F401
+from .structural import (  # noqa: F401
+    DefRegionKind,
+    InplaceMode,
+    StructuralMutator,
+    StructuralVisitor,
+    VisitInterrupt,
+    WalkOrder,
+    WalkResult,
+    structural_map,
+    structural_mutate,
+    structural_visit,
+    structural_walk,
+)
 
 Shape = tuple
 dtype = DataType
-
-
-def structural_walk(node, visit, order="post"):
-    """Calls a function with every part of a thing, parts first."""
-    from tvm.ir.module import IRModule
-    from tvm.relax._walks import post_order_visit as relax_visit
-    from tvm.relax.expr import Function
-    from tvm.tirx.functor import post_order_visit
-
-    if isinstance(node, IRModule):
-        for func in node.values():
-            structural_walk(func, visit)
-    elif isinstance(node, Function):
-        relax_visit(node, visit)
-    else:
-        post_order_visit(node, visit)
+int8, int16, int32, int64 = map(DataType, ("int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64 = map(DataType, ("uint8", "uint16", "uint32", "uint64"))
+float16, float32, float64, bfloat16 = map(DataType, ("float16", "float32", "float64", "bfloat16"))
+bool = DataType("bool")
 
 
 _ = (access_path, container, core)

@@ -22,7 +22,7 @@ pub use tir::*;
 use super::{Js, MAX_NODES, Words, error, with};
 use crate::boundary::scripts::Space;
 use crate::ir::{Dialect, Id, Store};
-use crate::print::{self, PrintOptions};
+use crate::print::{self, Marks, PrintOptions};
 use crate::words::Worded;
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
@@ -127,6 +127,45 @@ pub fn table_print(module: &[u32], flags: u32) -> Js<String> {
         let options = PrintOptions { header: flags & 1 != 0, metadata: flags & 2 != 0, ..PrintOptions::default() };
         Ok(print::module(&lent.store, &module, &options))
     })
+}
+
+/// A program of TIR or Relax as [`table_print`] prints a module or, if there are no words, [`table_print_node`] an expression. What
+/// `marks` says, each a space and an id, stands between two characters. Of `flags`, 8 asks for no short forms.
+#[wasm_bindgen]
+pub fn table_print_marked(module: &[u32], id: u32, flags: u32, marks: &[u32]) -> Js<String> {
+    with(|lent| {
+        let marks = marks_of(&lent.store, marks);
+        let options = PrintOptions {
+            header: flags & 1 != 0,
+            metadata: flags & 2 != 0,
+            sugar: flags & 8 == 0,
+            marks: Some(&marks),
+            ..PrintOptions::default()
+        };
+        if module.is_empty() {
+            let id = Words::new(&lent.store, &[id]).expr()?;
+            return Ok(print::relax_expr(&lent.store, id, &options));
+        }
+        let module = Words::new(&lent.store, module).module()?;
+        Ok(print::module(&lent.store, &module, &options))
+    })
+}
+
+/// The parts that pairs of a space and an id name; what is not there is left out.
+fn marks_of(store: &Store, things: &[u32]) -> Marks {
+    let mut marks = Marks::default();
+    for thing in things.chunks_exact(2) {
+        let index = thing[1] as usize;
+        match space_at(thing[0]) {
+            Some(Space::Expr) => marks.nodes.extend(store.expr_at(index)),
+            Some(Space::Stmt) => marks.nodes.extend(store.stmt_at(index).map(|id| store.stmt_node(id))),
+            Some(Space::Prim) => marks.prims.extend(store.prim_at(index)),
+            Some(Space::Symbol) => marks.symbols.extend(store.symbol_at(index)),
+            Some(Space::Buffer) => marks.buffers.extend(store.buffer_at(index)),
+            _ => {}
+        }
+    }
+    marks
 }
 
 /// A node as TVM's `script()` prints it. `space` is 0 for an expression or 1 for a type. Of `flags`, 1 asks for the header, 2 for

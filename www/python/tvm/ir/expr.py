@@ -106,7 +106,8 @@ class Expr(Node):
             from ..tirx import op as scalar
 
             operation = getattr(scalar, f"_op_{name}", None)
-            if operation is None:
+            known = isinstance(other, (Expr, int, float)) or any(hasattr(other, word) for word in ("asobject", "item", "var"))
+            if operation is None or not known:
                 return NotImplemented
             return operation(other, self) if swap else operation(self, other)
         name = {
@@ -158,10 +159,10 @@ class Expr(Node):
         return self._binary("mod", other, True)
 
     def __pow__(self, other):
-        return self._binary("power", other)
+        return NotImplemented if is_prim_expr(self) else self._binary("power", other)
 
     def __rpow__(self, other):
-        return self._binary("power", other, True)
+        return NotImplemented if is_prim_expr(self) else self._binary("power", other, True)
 
     def __lshift__(self, other):
         return self._binary("lshift", other)

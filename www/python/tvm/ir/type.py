@@ -1,5 +1,8 @@
 """Types: what a value of the program looks like. The classes of both eras are the same under their names."""
 
+import re
+
+from .. import _engine
 from .._codes import ExtentsKind, TypeKind
 from .._node import (
     EXPR,
@@ -88,6 +91,10 @@ class MissingType(Type):
 MISSING = MissingType()
 
 
+_NO_NAME = re.compile(r"(?!(?:int|uint|float|bfloat|bool|handle|void|custom|object)(?:$|\d|_|x|\[))[a-z_]+\d*")
+"""Names that are no element type's."""
+
+
 class PrimType(Type):
     """A scalar."""
 
@@ -95,6 +102,8 @@ class PrimType(Type):
         if isinstance(dtype, (list, tuple, dict, int)):
             raise TypeError(f"an element type is a name, not {dtype!r}")
         self.dtype = DataType(dtype)
+        if _NO_NAME.fullmatch(self.dtype) and _engine.is_relax():
+            raise ValueError(f"unknown dtype `{dtype}`")
 
     bits = property(lambda self: self.dtype.bits)
     lanes = property(lambda self: self.dtype.lanes)

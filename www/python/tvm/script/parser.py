@@ -14,9 +14,11 @@ from ..ir.expr import Expr, GlobalVar
 from ..ir.function import BaseFunc
 from ..ir.module import IRModule
 from ..ir.type import Type
+from ._diagnostics import _format_source_snippet
 from ._folding import BUILT_IN, Fold
 from ._macros import Macro, inlined, meta_variables
 from ._python_calls import expand
+
 
 class _Names(Object):
     """Values of names around a text."""
@@ -195,10 +197,7 @@ class Metadata:
         entry = (kind, index)
         if entry not in self._known:
             escaped = self._text.replace("\\", "\\\\").replace('"', '\\"')
-            function = read_program(
-                f'metadata = tvm.ir.load_json("""{escaped}""")\n'
-                f'@R.function\ndef entry():\n    value = metadata["{kind}"][{index}]\n    return value\n'
-            )
+            function = read_program(f'metadata = tvm.ir.load_json("""{escaped}""")\n@R.function\ndef entry():\n    value = metadata["{kind}"][{index}]\n    return value\n')
             self._known[entry] = function.body.blocks[0].bindings[0].value
         return self._known[entry]
 
@@ -236,13 +235,16 @@ def _rendered(text, message, start, end, notes, origin):
     before = data[:start].decode(errors="replace")
     line = before.count("\n")
     column = len(before) - (before.rfind("\n") + 1)
-    shown = text.split("\n")[line]
-    length = len(data[start:end].decode(errors="replace").split("\n")[0]) if end > start else 1
     name, first, indent = origin or ("<str>", 1, 0)
-    number = str(first + line)
-    edge, pad = " " * len(number), " " * indent
-    rows = [f"error: {message}", f" --> {name}:{number}:{indent + column + 1}", f" {edge} |  ", f" {number} |  {pad}{shown}"]
-    rows.append(f" {edge} |  {pad}{' ' * column}{'^' * max(length, 1)}")
+    marked = data[start:end].decode(errors="replace") or " "
+    last = marked.rpartition("\n")[2]
+    end_column = len(last) + (0 if "\n" in marked else column)
+    pad = " " * indent
+    lines = [pad + shown if shown else shown for shown in text.split("\n")]
+    place = first + line
+    end_line = place + marked.count("\n")
+    shown = _format_source_snippet([""] * (first - 1) + lines, place, indent + column + 1, end_line, indent + end_column + 1)
+    rows = [f"error: {message}", f" --> {name}:{place}:{indent + column + 1}", shown]
     return "\n".join([*rows, notes] if notes else rows)
 
 

@@ -40,7 +40,7 @@ class ModularSet(Object):
         self.coeff, self.base = int(coeff), int(base)
 
     def __repr__(self):
-        return f"ModularSet(coeff={self.coeff}, base={self.base})"
+        return f"sym.ModularSet(coeff={self.coeff}, base={self.base})"
 
 
 class ConstIntBound(Object):
@@ -53,9 +53,7 @@ class ConstIntBound(Object):
         self.min_value, self.max_value = int(min_value), int(max_value)
 
     def __repr__(self):
-        names = {self.POS_INF: "+inf", self.NEG_INF: "-inf"}
-        low, high = (names.get(value, value) for value in (self.min_value, self.max_value))
-        return f"ConstIntBound[{low},{high}]"
+        return f"sym.ConstIntBound(min_value={self.min_value}, max_value={self.max_value})"
 
 
 class ConstraintScope:

@@ -1,6 +1,7 @@
 """Sets of whole numbers."""
 
 from .._node import Object
+from .._values import Array
 from ..ir.expr import Var
 from ._ask import Question, scalar, set_of
 
@@ -53,7 +54,7 @@ class IntervalSet(IntSet):
         return [self.min_value, self.max_value]
 
     def __repr__(self):
-        return f"IntervalSet[{self.min_value}, {self.max_value}]"
+        return f"sym.IntervalSet(min_value={self.min_value}, max_value={self.max_value})"
 
 
 class PresburgerSet(IntSet):
@@ -70,7 +71,7 @@ def _estimate(covering, region, var_dom, predicate, analyzer):
     found = asked.ranges(var_dom).condition(predicate).ask("estimate_region", analyzer)
     if region and not found:
         return None
-    return [set_of(found[at : at + 2]) for at in range(0, len(found), 2)]
+    return Array(set_of(found[at : at + 2]) for at in range(0, len(found), 2))
 
 
 def estimate_region_lower_bound(region, var_dom, predicate, analyzer=None):

@@ -22,7 +22,8 @@ class IterMapExpr(Expr):
     __hash__ = Expr.__hash__
 
     def __repr__(self):
-        return f"{type(self).__name__}({', '.join(str(part) for part in self._structural())})"
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._fields)
+        return f"sym.{type(self).__name__}(span=None, ty=T.{self.dtype}, {shown})"
 
 
 class IterMark(Object):
@@ -36,11 +37,13 @@ class IterMark(Object):
         return [self.source, self.extent]
 
     def __repr__(self):
-        return f"IterMark({self.source}, extent={self.extent})"
+        return f"sym.IterMark(source={self.source!r}, extent={self.extent!r})"
 
 
 class IterSplitExpr(IterMapExpr):
     """A digit of an iterator: `source // lower_factor % extent * scale`."""
+
+    _fields = ("source", "lower_factor", "extent", "scale")
 
     def __init__(self, source, lower_factor, extent, scale):
         self.source = source
@@ -52,6 +55,8 @@ class IterSplitExpr(IterMapExpr):
 
 class IterSumExpr(IterMapExpr):
     """A sum of digits and a base."""
+
+    _fields = ("args", "base")
 
     def __init__(self, args, base):
         self.args, self.base = Array(args), scalar(base)
@@ -68,6 +73,9 @@ class IterMapResult(Object):
 
         self.indices, self.errors = Array(indices), Array(errors)
         self.padding_predicate = IntImm("bool", 0) if padding_predicate is None else padding_predicate
+
+    def __repr__(self):
+        return f"sym.IterMapResult(indices={self.indices}, errors={self.errors}, padding_predicate={self.padding_predicate!r})"
 
 
 class IterMapLevel(enum.IntEnum):

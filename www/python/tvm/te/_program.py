@@ -4,6 +4,7 @@ loops over its axes, in the order in which they depend on each other."""
 from .. import _engine
 from .._node import BUFFER, STMT, numbers
 from .._values import Array
+from ..error import InternalError
 from ..ir.expr import Range, Var
 from ..sym import Analyzer
 from ..tirx import stmt as _stmt
@@ -286,8 +287,9 @@ def program(args, index_dtype_override=None):
         if isinstance(op, PlaceholderOp):
             tensor = op.output(0)
             if not made.is_arg(tensor):
-                raise RuntimeError(
-                    f"The operation {op.name} produces tensor {tensor}, but this tensor does not appear as a function argument.  The function accepts arguments {tensors}"
+                raise InternalError(
+                    f"Check failed: (info->IsArg(tensor)) is false: The operation {op.name} produces tensor {tensor}, but this tensor does "
+                    f"not appear as a function argument.  The function accepts arguments {tensors}"
                 )
             made.buffers.setdefault(made.key(tensor), _buffer(op.name, op.shape, op.dtype))
         elif isinstance(op, ComputeOp):

@@ -34,8 +34,12 @@ def compute(shape, fcompute, name="compute", tag="", attrs=None, varargs_names=N
     spec = inspect.getfullargspec(fcompute)
     args = [arg for arg in spec.args if arg != "self"] if inspect.ismethod(fcompute) else spec.args
     rest = len(shape) - len(args)
-    if spec.varkw is not None or spec.defaults is not None or spec.kwonlyargs:
-        raise AssertionError("Default and keyword arguments are not supported in fcompute")
+    if spec.varkw is not None:
+        raise AssertionError("Variable keyword arguments not supported in fcompute")
+    if spec.defaults is not None:
+        raise AssertionError("Default arguments not supported in fcompute")
+    if spec.kwonlyargs:
+        raise AssertionError("Keyword arguments are not supported in fcompute")
     if spec.varargs is not None:
         if varargs_names is not None and len(varargs_names) != rest:
             raise RuntimeError(f"Number of varargs ({rest}) does not match numberof varargs_names ({len(varargs_names)})")

@@ -107,7 +107,7 @@ class Tensor(Expr):
         raise TypeError("a tensor is read element by element")
 
     def __repr__(self):
-        return f"Tensor(shape={list(self.shape)}, op.name={self.op.name})"
+        return f"Tensor(shape={self.shape}, op.name={self.op.name})"
 
     __str__ = __repr__
 
@@ -210,7 +210,7 @@ def _check_reductions(body):
             post_order_visit(part, lambda node: inner.append(node) if isinstance(node, Reduce) else None)
     reduces = [isinstance(value, Reduce) for value in body]
     if inner or any(reduces) and not all(reduces):
-        raise InternalError("Reductions are only allowed at the top level of compute. Please create another tensor for further use.")
+        raise InternalError("Check failed: (0 == level_) is false: Reductions are only allowed at the top level of compute. Please create another tensor for further composition.")
     first = body[0]
     for value in body[1:] if reduces[0] else []:
         same = len(value.axis) == len(first.axis) and all(a is b for a, b in zip(value.axis, first.axis))

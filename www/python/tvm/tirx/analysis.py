@@ -103,12 +103,15 @@ def verify_ssa(func):
 
 def verify_well_formed(obj, assert_mode=True):
     """True if a tensor program is well formed."""
+    from ..error import InternalError
     from ..relax.analysis import _problems
+    from ._well_formed import across_functions, located
 
     found = _problems(obj)
-    if found and assert_mode:
-        raise ValueError(found[0])
-    return not found
+    wrong = located(obj, found[0]) if found else across_functions(obj)
+    if wrong is not None and assert_mode:
+        raise InternalError(wrong)
+    return wrong is None
 
 
 def verify_tirx_well_formed(obj, assert_mode=True, device_func=False):

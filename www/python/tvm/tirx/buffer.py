@@ -5,6 +5,7 @@ import enum
 from .._absent import DEVICE, Absent
 from .._node import BUFFER, PRIM, get, lazy, makers, maybe, name_of, row
 from .._values import Array, DataType
+from ..error import InternalError
 from ..ir.base import Node
 from ..ir.expr import Range, Var
 from ..ir.type import PointerType, PrimType, Type
@@ -184,6 +185,12 @@ class Buffer(Node):
         from .op import _op_add, _op_mul
 
         parts = self.strides or self.shape
+        indices = indices if isinstance(indices, (list, tuple)) else [indices]
+        if len(indices) != len(self.shape):
+            raise InternalError(
+                f"Check failed: shape.size() == input_indices.size() ({len(self.shape)} vs. {len(indices)}) : BufferType is "
+                f"{len(self.shape)}-dimensional, cannot be indexed with the {len(indices)}-dimensional indices provided."
+            )
         made = None
         for index, part in zip(indices, parts):
             index = convert(index)
@@ -268,31 +275,26 @@ class Buffer(Node):
 
     def __getitem__(self, indices):
         from ..sym import Analyzer
-        from .expr import BufferLoad, Ramp, convert
+        from .expr import BufferLoad, convert
         from .stmt import BufferRegion
 
         indices = indices if isinstance(indices, tuple) else (indices,)
         if len(indices) > len(self.shape):
             raise IndexError(f"Indices length {len(indices)} exceeds the rank of the buffer {len(self.shape)}")
-        slices = [isinstance(index, slice) for index in indices]
-        if not any(slices):
+        if len(indices) == len(self.shape) and not any(isinstance(index, slice) for index in indices):
             return BufferLoad(self, indices)
         made = []
-        steps = any(slices) and any(index.step is not None for index, part in zip(indices, slices) if part)
-        for index, extent in zip(indices, self.shape):
+        # What is not named is there as a whole.
+        for index, extent in zip([*indices, *[slice(None)] * (len(self.shape) - len(indices))], self.shape):
             if not isinstance(index, slice):
-                made.append(index if steps else Range.from_min_extent(index, 1))
+                made.append(Range.from_min_extent(index, 1))
                 continue
-            start = 0 if index.start is None else index.start
-            stop = extent if index.stop is None else index.stop
-            if steps:
-                step = 1 if index.step is None else index.step
-                lanes = Analyzer().simplify(convert(stop - start + step - 1) // step)
-                made.append(start if int(lanes) == 1 else Ramp(start, step, int(lanes)))
-            else:
-                low = convert(start)
-                made.append(Range.from_min_extent(low, Analyzer().simplify(convert(stop) - low)))
-        return BufferLoad(self, made) if steps else BufferRegion(self, made)
+            if index.step is not None and str(index.step) != "1":
+                raise ValueError("Check failed: (!step.has_value() || is_one(step.value())) is false: Buffer slices with a non-unit step are not supported")
+            low = convert(0 if index.start is None else index.start)
+            stop = convert(extent if index.stop is None else index.stop)
+            made.append(Range.from_min_extent(low, Analyzer().simplify(stop - low)))
+        return BufferRegion(self, made)
 
     def _row_b(self, w):
         w.text(self.name)
@@ -361,7 +363,7 @@ def decl_buffer(
         64 if data_alignment in (-1, 0) else data_alignment,
         offset_factor or 1,
         data,
-        layout=0 if layout is None else 1,
+        layout=0 if layout is None or not shape else 1,
     )
 
 

@@ -1,5 +1,7 @@
 """Scalar expressions."""
 
+import math
+
 from .._codes import ExprKind, ScalarKind
 from .._node import (
     ATTRS,
@@ -18,6 +20,7 @@ from .._node import (
 )
 from .._values import Array, DataType, Map
 from ..error import InternalError
+from ._checks import check_float, check_indices, check_int, check_predicate, check_truth, check_vector
 from ..ir.base import Node
 from ..ir.expr import Call, Expr, StringImm, Var, _head, _SizeVar, expr_makers, is_prim_expr
 from ..ir.op import Op, _named
@@ -55,14 +58,7 @@ class IntImm(ConstExpr):
             dtype = dtype.dtype
         super().__init__(dtype, int(value))
         dtype = self.dtype
-        if dtype.type_code == 1 and self.value < 0:
-            raise ValueError(f"Literal value {value} is negative for unsigned integer type {dtype}")
-        if dtype.type_code not in (0, 1, 6):
-            raise ValueError(f"IntImm supports only int or uint type, but {dtype} was supplied.")
-        if dtype.type_code == 0 and 1 < dtype.bits < 64 and not -(1 << dtype.bits - 1) <= self.value < 1 << dtype.bits - 1:
-            raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
-        if dtype.type_code == 1 and 1 < dtype.bits <= 64 and self.value >> dtype.bits:
-            raise ValueError(f"Literal value {value} exceeds the range of {dtype}")
+        check_int(dtype, self.value)
 
     def __hash__(self):
         return self.value
@@ -103,6 +99,7 @@ class FloatImm(ConstExpr):
         if isinstance(dtype, PrimType):
             dtype = dtype.dtype
         super().__init__(dtype, float(value))
+        check_float(self.dtype, self.value)
 
     def __float__(self):
         return self.value
@@ -134,7 +131,9 @@ class EqualOp:
 
     def asobject(self):
         """The comparison as an expression."""
-        return globals()[self._name](self.a, self.b)
+        from . import op
+
+        return (op._equal if self._name == "EQ" else op._not_equal)(self.a, self.b)
 
     def __hash__(self):
         return hash((id(self.a), id(self.b)))
@@ -198,7 +197,10 @@ class BinaryOpExpr(PrimNode):
         self.a = a
         self.b = b
         if a.dtype != b.dtype:
-            raise TypeError(f"mismatched types. {a.dtype} vs. {b.dtype}\n")
+            raise TypeError(f"Check failed: (a_ty->dtype == b_ty->dtype) is false: mismatched types. {a.dtype} vs. {b.dtype}\n")
+        if type(self).__base__ is LogicalExpr:
+            for value, name in ((a, "a_ty"), (b, "b_ty")):
+                check_truth(value, name)
         self._ty = PrimType(DataType("bool").with_lanes(a.dtype.lanes)) if self._logic else a.ty
 
     def _row_p(self, w):
@@ -239,6 +241,7 @@ class Not(LogicalExpr):
 
     def __init__(self, a, span=None):
         self.a = _scalar(a)
+        check_truth(self.a, "a_ty")
         self._ty = self.a.ty
 
     def _row_p(self, w):
@@ -250,8 +253,13 @@ class Cast(PrimNode):
     """A scalar in another element type."""
 
     def __init__(self, dtype, value, span=None):
+        if str(dtype) == "handle":
+            raise TypeError("Check failed: (!is_opaque_handle || is_void) is false: PrimType cannot represent an opaque pointer; use PointerType::VoidPointerTy()")
         self._ty = dtype if isinstance(dtype, PrimType) else PrimType(dtype)
         self.value = _scalar(value)
+        lanes = (self._ty.dtype.lanes, self.value.dtype.lanes)
+        if isinstance(lanes[0], int) and isinstance(lanes[1], int) and lanes[0] != lanes[1]:
+            raise InternalError(f"Check failed: value_ty->dtype.lanes == value_expr_ty->dtype.lanes ({lanes[0]} vs. {lanes[1]}) : ")
 
     def _row_p(self, w):
         self._prim(w, ScalarKind.CAST)
@@ -263,7 +271,12 @@ class Select(PrimNode):
 
     def __init__(self, condition, true_value, false_value, span=None):
         self.condition = _scalar(condition)
-        self.true_value, self.false_value = _pair(true_value, false_value)
+        if self.condition.dtype.type_code != 6 and self.condition.dtype.with_lanes(1) != "uint1":
+            raise InternalError("Check failed: (condition_ty.MatchesCode(DLDataTypeCode::kDLBool)) is false: ")
+        self.true_value, self.false_value = _scalar(true_value), _scalar(false_value)
+        if self.true_value.dtype != self.false_value.dtype:
+            kinds = f"False type: {self.false_value.dtype}; True type: {self.true_value.dtype}"
+            raise TypeError(f"Check failed: (false_ty == true_ty) is false: mismatched types. {kinds}")
         self._ty = self.true_value.ty
 
     def _row_p(self, w):
@@ -331,7 +344,7 @@ def _lanes(value):
     for call, factor in ((value.a, value.b), (value.b, value.a)) if isinstance(value, Mul) else ():
         if isinstance(factor, IntImm) and _is_vscale(call):
             return -factor.value, Mul(call, factor)
-    raise InternalError(f"Invalid expression for scalable lanes {value}")
+    raise InternalError(f"Check failed: (vscale_factor) is false: Invalid expression for scalable lanes {value}")
 
 
 def _is_vscale(value):
@@ -355,29 +368,17 @@ def _read_lanes(word):
     return _lanes_of(-(word & 0x7FFF) if word & 0x8000 else word)
 
 
-def _check_predicate(predicate, lanes, what, verb):
-    """Raises unless a mask fits the vector that it is about."""
-    if predicate is None:
-        return
-    dtype = predicate.dtype
-    if (dtype.lanes < 0) != (lanes < 0):
-        raise InternalError(f"Predicate mask dtype and {what} must both be scalable.")
-    if dtype.lanes != lanes:
-        raise InternalError(f"Got a predicate mask with {abs(dtype.lanes)} lanes, but trying to {verb} with {abs(lanes)} lanes. The number of lanes must match.")
-    if dtype.type_code not in (1, 6) and dtype.bits != 1:
-        raise InternalError(f"Predicate mask elements must be boolean values, but got {dtype.with_lanes(1)}.")
-
-
 class BufferLoad(PrimNode):
     """An element of a buffer."""
 
     def __init__(self, buffer, indices, predicate=None, span=None):
         self.buffer = buffer
         self.indices = Array(_scalar(index) for index in indices)
+        check_indices(buffer, self.indices)
         lanes = self.indices[-1].dtype.lanes if self.indices else 1
         dtype = DataType(buffer.dtype)
         self._ty = PrimType(dtype if lanes == 1 else dtype.with_lanes(dtype.lanes * lanes))
-        _check_predicate(predicate, lanes, "load indices", "load a vector")
+        check_predicate(predicate, lanes, "load indices", "load a vector")
         self.predicate = predicate
 
     source = property(lambda self: self.buffer)
@@ -431,6 +432,7 @@ class Ramp(PrimNode):
         if self.stride.dtype != self.base.dtype and isinstance(self.stride, IntImm):
             self.stride = IntImm(self.base.dtype, self.stride.value)
         count, self.lanes = _lanes(lanes)
+        check_vector(self.base, count, "base_ty")
         self._ty = PrimType(self.base.dtype.with_lanes(count))
 
     def _row_p(self, w):
@@ -446,6 +448,7 @@ class Broadcast(PrimNode):
     def __init__(self, value, lanes, span=None):
         self.value = _scalar(value)
         count, self.lanes = _lanes(lanes)
+        check_vector(self.value, count, "value_ty")
         self._ty = PrimType(self.value.dtype.with_lanes(count))
 
     def _row_p(self, w):
@@ -460,6 +463,11 @@ class Shuffle(PrimNode):
     def __init__(self, vectors, indices, span=None):
         self.vectors = Array(vectors)
         self.indices = Array(_scalar(index) for index in indices)
+        for items, name in ((self.vectors, "vectors"), (self.indices, "indices")):
+            if not items:
+                raise InternalError(f"Check failed: {name}.size() != 0U (0 vs. 0) : ")
+        if any(item.dtype.with_lanes(1) != self.vectors[0].dtype.with_lanes(1) for item in self.vectors):
+            raise InternalError("Check failed: (val_ty.WithLanes(1)->dtype == base_type->dtype) is false: ")
         self._ty = PrimType(self.vectors[0].dtype.with_lanes(len(self.indices)))
 
     def _row_p(self, w):
@@ -475,7 +483,7 @@ class Let(PrimNode):
     def __init__(self, var, value, body, span=None):
         self.var, self.value, self.body = var, _scalar(value), _scalar(body)
         if var.dtype != self.value.dtype:
-            raise InternalError(f"The value of a variable of type {var.dtype} is of type {self.value.dtype}")
+            raise InternalError("Check failed: (value.ty() == var->ty.as_or_throw<PrimType>()) is false: ")
         self._ty = self.body.ty
 
     def _row_p(self, w):
@@ -538,7 +546,9 @@ class IterVar(Node):
         from ..ir.expr import Range
 
         if dom is not None and not isinstance(dom, Range):
-            if not isinstance(dom, (list, tuple)) or len(dom) != 2:
+            if isinstance(dom, (list, tuple)) and len(dom) != 2:
+                raise TypeError("need to be list of ranges")
+            if not isinstance(dom, (list, tuple)):
                 raise TypeError("dom need to be Range")
             dom = Range(dom[0], dom[1])
         if isinstance(var, str):

@@ -240,10 +240,14 @@ class IndexMap(Node):
         return IndexMap(initial, [substitute(index, renamed) for index in self.final_indices])
 
     def __repr__(self):
+        back = self.inverse_index_map
+        return f"T.index_map({self._lambda()}{'' if back is None else f', inverse_index_map={back._lambda()}'})"
+
+    def _lambda(self):
         shown = self._distinct()
         params = ", ".join(var.name for var in shown.initial_indices)
         final = "".join(f"{index}, " for index in shown.final_indices)
-        return f"T.index_map(lambda {params}: ({final.rstrip(' ') if len(shown.final_indices) == 1 else final[:-2]}))"
+        return f"lambda {params}: ({final.rstrip(' ') if len(shown.final_indices) == 1 else final[:-2]})"
 
 
 _ = (NONE, PrimType)

@@ -60,7 +60,7 @@ def parts(node):
 
 
 _OPERATIONS = {
-    "Add": op._op_add, "Sub": op._op_sub, "Mul": op._op_mul, "Div": op.truncdiv, "Mod": op.truncmod, "FloorDiv": op.floordiv,
+    "Add": op._op_add, "Sub": op._op_sub, "Mul": op._op_mul, "Div": op.div, "Mod": op.truncmod, "FloorDiv": op.floordiv,
     "FloorMod": op.floormod, "Min": op.min_, "Max": op.max_, "LT": op._op_less, "LE": op._op_less_equal, "GT": op._op_greater,
     "GE": op._op_greater_equal, "EQ": op._equal, "NE": op._not_equal, "And": op.logical_and, "Or": op.logical_or,
     "BitwiseAnd": op.bitwise_and, "BitwiseOr": op.bitwise_or, "BitwiseXor": op.bitwise_xor, "LShift": op.shift_left, "RShift": op.shift_right,

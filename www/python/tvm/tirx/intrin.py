@@ -154,9 +154,30 @@ def reinterpret(dtype, value, span=None):
     value = _scalar(value)
     if dtype == "handle":
         if value.dtype.bits != 64 or value.dtype.type_code not in (0, 1) or value.dtype.lanes != 1:
-            raise TypeError("reinterpret to a pointer requires a scalar 64-bit integer source")
+            raise TypeError(
+                "Check failed: (source_dtype.value().IsScalar() && source_dtype.value().bits() == 64 && "
+                "source_dtype.value().MatchesCode(DLDataTypeCode::kDLInt, DLDataTypeCode::kDLUInt)) is false: Pointer reinterpret "
+                "requires a scalar 64-bit integer source"
+            )
         dtype = PointerType(PrimType("void"))
+    elif isinstance(value.ty, PrimType):
+        to = DataType(getattr(dtype, "dtype", dtype))
+        if to == value.dtype:
+            return value
+        _check_bits(value, to)
     return _call("reinterpret", [value], dtype)
+
+
+def _check_bits(value, dtype):
+    """Refuses to take bits for another number of bits."""
+    counts = [item.bits * abs(item.lanes) for item in (value.dtype, dtype)]
+    counts = [8 if item.type_code == 6 else count for item, count in zip((value.dtype, dtype), counts)]
+    if counts[0] != counts[1] and value.dtype.bits >= 8 and dtype.bits >= 8:
+        raise InternalError(
+            "Check failed: (value_bits == target_bits || ((value_dtype.MatchesCode(DLDataTypeCode::kDLFloat4_e2m1fn) || "
+            "target_dtype.MatchesCode(DLDataTypeCode::kDLFloat4_e2m1fn)) && value_dtype.StorageBytes() == "
+            f"target_dtype.StorageBytes())) is false: Reinterpret requires size match T.{dtype} vs T.{value.dtype}"
+        )
 
 
 def infinity(dtype, span=None):
@@ -166,11 +187,18 @@ def infinity(dtype, span=None):
     return FloatImm(getattr(dtype, "dtype", dtype), float("inf"))
 
 
+def _finite(x):
+    x = _scalar(x)
+    if x.dtype.type_code == 6:
+        raise InternalError(f"Data type T.{x.dtype} not supported for finiteness ops. Skipping it...")
+    return x
+
+
 def isfinite(x, span=None):
     """True if a scalar is no infinity and a number."""
     from .op import _is_float, isnan, logical_and, logical_not
 
-    x = _scalar(x)
+    x = _finite(x)
     if not _is_float(x.dtype):
         return IntImm("bool", 1)
     return logical_and(logical_not(isinf(x)), logical_not(isnan(x)))
@@ -180,7 +208,7 @@ def isinf(x, span=None):
     """True if a scalar is an infinity."""
     from .op import _equal, _is_float, abs, isnan, logical_and, logical_not
 
-    x = _scalar(x)
+    x = _finite(x)
     if not _is_float(x.dtype):
         return IntImm("bool", 0)
     return logical_and(_equal(abs(x), infinity(x.dtype)), logical_not(isnan(x)))

@@ -1,6 +1,7 @@
 """Functions over scalars."""
 
 import math
+import struct
 
 from .._values import DataType
 from ..error import InternalError
@@ -8,6 +9,7 @@ from ..ir.expr import Expr, is_prim_expr
 from ..ir.op import register_intrin_lowering
 from ..ir.type import PrimType
 from ._bits import BITS, BitwiseNot
+from ._checks import SIGNS, not_whole
 from .expr import (
     EQ, GE, GT, LE, LT, NE, Add, And, Cast, Div, FloatImm, FloorDiv, FloorMod, IntImm, Max, Min, Mod, Mul, Not, Or, PrimCall,
     Select, Sub, _lanes_of, _scalar, intrinsic_op,
@@ -107,10 +109,7 @@ def _match(a, b):
 def _like(value, other):
     if not is_prim_expr(other):
         raise TypeError(f"a scalar is needed here, not {type(other).__name__}")
-    dtype = other.dtype
-    if isinstance(value, float) and not _is_float(dtype):
-        return const(value, "float32")
-    return const(value, dtype)
+    return const(value)
 
 
 def cast(value, dtype, span=None):
@@ -143,7 +142,9 @@ _SHORT_NAMES = {"int": "int32", "uint": "uint32", "float": "float32"}
 
 def _wrapped(dtype, value):
     if dtype.type_code == 6:
-        return IntImm(dtype, int(value != 0))
+        if value not in (0, 1):
+            raise ValueError(f"Check failed: (value == 0 || value == 1) is false: {value} exceeds range of bool")
+        return IntImm(dtype, value)
     value &= (1 << dtype.bits) - 1
     if dtype.type_code == 0 and value >> dtype.bits - 1:
         value -= 1 << dtype.bits
@@ -162,14 +163,35 @@ def _is(value, number):
     return isinstance(value, (IntImm, FloatImm)) and value.value == number
 
 
-def _arith(node, on_ints, on_floats=None):
+def _rounded(value, dtype):
+    """A number as the element type holds it."""
+    if dtype != "float32" or not math.isfinite(value) or _exceeds(value, "float32"):
+        return value
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def _is_index(dtype):
+    """True for the types of indices, whose remainders and bits are computed at once."""
+    return dtype.type_code == 0 and dtype.bits in (32, 64) and dtype.lanes == 1
+
+
+def _arith(node, on_ints, on_floats=None, whole=False):
     divides = node in (Div, Mod, FloorDiv, FloorMod)
+    index_only = node in (Mod, FloorMod)
 
     def operation(a, b, span=None):
+        if whole:
+            a, b = _scalar(a), _scalar(b)
+            for value, name in ((a, "a"), (b, "b")):
+                refusal = not_whole(value, name)
+                if refusal is not None:
+                    raise InternalError(f"{refusal}{value}")
         a, b = _match(a, b)
         if divides and isinstance(b, IntImm) and b.value == 0:
             raise InternalError("Check failed: pb->value != 0 (0 vs. 0) : Divide by zero")
-        known = _ints(a, b)
+        if divides and isinstance(b, FloatImm) and b.value == 0:
+            raise InternalError("Check failed: fb->value != 0 (0 vs. 0) : Divide by zero")
+        known = None if index_only and not _is_index(a.dtype) else _ints(a, b)
         if known is not None:
             value = on_ints(*known)
             if value is not None:
@@ -178,7 +200,7 @@ def _arith(node, on_ints, on_floats=None):
         if known is not None and a.dtype in ("float32", "float64"):
             value = on_floats(*known)
             if value is not None:
-                return FloatImm(a.dtype, value)
+                return FloatImm(a.dtype, _rounded(value, a.dtype))
         short = _SHORT.get(node)
         if short is not None:
             found = short(a, b)
@@ -196,14 +218,21 @@ def _trunc_div(x, y):
     return quotient if (x < 0) == (y < 0) else -quotient
 
 
+def _no_rest(a, b):
+    """What is left of 0, or of a division by 1; None for other numbers."""
+    if not _is_index(a.dtype):
+        return None
+    return a if _is(a, 0) else const(0, a.dtype) if _is(b, 1) else None
+
+
 _SHORT = {
     Add: lambda a, b: b if _is(a, 0) else a if _is(b, 0) else None,
     Sub: lambda a, b: a if _is(b, 0) else None,
     Mul: lambda a, b: b if _is(a, 1) else a if _is(b, 1) else a if _is(a, 0) else b if _is(b, 0) else None,
     Div: lambda a, b: a if _is(a, 0) or _is(b, 1) else None,
     FloorDiv: lambda a, b: a if _is(a, 0) or _is(b, 1) else None,
-    Mod: lambda a, b: a if _is(a, 0) else const(0, a.dtype) if _is(b, 1) else None,
-    FloorMod: lambda a, b: a if _is(a, 0) else const(0, a.dtype) if _is(b, 1) else None,
+    Mod: lambda a, b: _no_rest(a, b),
+    FloorMod: lambda a, b: _no_rest(a, b),
     Min: lambda a, b: a if a is b else None,
     Max: lambda a, b: a if a is b else None,
 }
@@ -212,10 +241,10 @@ add = _op_add = _arith(Add, lambda x, y: x + y, lambda x, y: x + y)
 subtract = _op_sub = _arith(Sub, lambda x, y: x - y, lambda x, y: x - y)
 multiply = _op_mul = _arith(Mul, lambda x, y: x * y, lambda x, y: x * y)
 _divide = _arith(Div, _trunc_div, lambda x, y: x / y if y else None)
-truncdiv = _divide
+truncdiv = _arith(Div, _trunc_div, whole=True)
 truncmod = _arith(Mod, lambda x, y: x - _trunc_div(x, y) * y if y else None)
-floordiv = indexdiv = _op_floordiv = _arith(FloorDiv, lambda x, y: x // y if y else None)
-floormod = indexmod = _op_mod = _arith(FloorMod, lambda x, y: x % y if y else None)
+floordiv = indexdiv = _op_floordiv = _arith(FloorDiv, lambda x, y: x // y if y else None, whole=True)
+floormod = indexmod = _op_mod = _arith(FloorMod, lambda x, y: x % y if y else None, whole=True)
 min_ = _arith(Min, min, min)
 max_ = _arith(Max, max, max)
 
@@ -226,12 +255,20 @@ def div(a, b, span=None):
 
 
 def _op_div(a, b):
-    a, b = _match(a, b)
-    if not _is_float(a.dtype) and not _is_float(b.dtype):
+    if all_ints(a, b):
         raise RuntimeError(
-            "TVM supports multiple types of integer divisions, please call div, indexdiv/indexmod, floordiv/floormod or truncdiv/truncmod directly to avoid ambiguity in the code."
+            "TVM supports multiple types of integer divisions, please call div, indexdiv/indexmod, floordiv/floormod  or truncdiv/truncmod directly to avoid ambiguity in the code."
         )
     return _divide(a, b)
+
+
+def all_ints(*values):
+    """True if all are signed whole numbers, of Python or of a program."""
+    for value in values:
+        value = _scalar(value) if not isinstance(value, int) else value
+        if not isinstance(value, int) and not (is_prim_expr(value) and value.dtype.type_code == 0):
+            return False
+    return True
 
 
 def _compare(node, function):
@@ -260,17 +297,33 @@ def _equal(a, b, span=None):
 _not_equal = _compare(NE, lambda x, y: x != y)
 
 
+def _alike(a, b):
+    """Two scalars, of which a number of Python is of the type of the other."""
+    if isinstance(a, int) and is_prim_expr(b):
+        a = const(a, b.dtype)
+    if isinstance(b, int) and is_prim_expr(a):
+        b = const(b, a.dtype)
+    return _scalar(a), _scalar(b)
+
+
 def _bits(name, function):
     shifts = name.startswith("shift")
+    codes = (0, 1) if shifts else (0, 1, 6)
 
     def operation(x, y, span=None):
-        a, b = _match(x, y)
-        for side, value in (("LHS", a), ("RHS", b)):
-            if value.dtype.type_code not in (0, 1, 6):
-                raise InternalError(f"Expected integer argument as {side} of {name}, but received {value} of type {value.dtype}")
-        if shifts and isinstance(b, IntImm) and not 0 <= b.value < a.dtype.bits:
-            raise InternalError(f"Shift amount must be non-negative and less than {a.dtype.bits} for type {a.dtype}")
-        known = _ints(a, b)
+        a, b = (const(item) if shifts and isinstance(item, bool) else item for item in (x, y))
+        a, b = _alike(a, b)
+        for side, value in (("lhs", a), ("rhs", b)):
+            refusal = not_whole(value, side, codes)
+            if refusal is not None:
+                what = f"Expected integer argument as {side.upper()} of {SIGNS[name]}"
+                raise InternalError(f"{refusal}{what}, but received {value} of type T.{value.dtype}")
+        a, b = _match(a, b)
+        if shifts and isinstance(b, IntImm) and _is_index(a.dtype) and not 0 <= b.value < a.dtype.bits:
+            raise InternalError(
+                f"Check failed: (pb->value >= 0 && pb->value < result_ty.bits()) is false: Shift amount must be non-negative and less than {a.dtype.bits} for type T.{a.dtype}"
+            )
+        known = _ints(a, b) if _is_index(a.dtype) else None
         if known is not None and function is not None:
             return _wrapped(a.dtype, function(*known))
         return BITS[name](a, b)
@@ -288,8 +341,10 @@ shift_right = _op_rshift = _bits("shift_right", lambda x, y: x >> y)
 def bitwise_not(x, span=None):
     """The other bits."""
     x = _scalar(x)
-    if x.dtype.type_code not in (0, 1, 6):
-        raise InternalError(f"Expected integer argument of bitwise_not, but received {x} of type {x.dtype}")
+    refusal = not_whole(x, "arg", (0, 1, 6))
+    if refusal is not None:
+        what = "Expected integer or boolean argument for ~ operator (bitwise NOT)"
+        raise InternalError(f"{refusal}{what}, but received {x} of type T.{x.dtype}")
     return BitwiseNot(x)
 
 
@@ -314,16 +369,8 @@ def _unary(name):
     def operation(x, span=None):
         x = _scalar(x)
         dtype = x.dtype
-        if not _is_float(dtype) and name not in (
-            "abs",
-            "floor",
-            "ceil",
-            "trunc",
-            "round",
-            "nearbyint",
-        ):
-            x = cast(x, "float32")
-            dtype = x.dtype
+        if name in ("sin", "cos") and not _is_float(dtype):
+            raise TypeError(f"tirx.{name} only supports floating-point inputs, but got {dtype}")
         fold = _FOLDED.get(name)
         if fold is not None and not _is_float(dtype):
             return x
@@ -343,16 +390,20 @@ for _name in ("exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh
 def abs(x, span=None):  # noqa: A001
     """The distance from 0."""
     x = _scalar(x)
+    if x.dtype.type_code == 1:
+        return x
+    if x.dtype.type_code == 6:
+        raise InternalError(f"Data type T.{x.dtype} not supported for absolute op. Skipping absolute op...")
     if isinstance(x, IntImm):
         return IntImm(x.dtype, x.value if x.value >= 0 else -x.value)
     if isinstance(x, FloatImm):
         return FloatImm(x.dtype, x.value if x.value >= 0 else -x.value)
-    return Select(x >= const(0, x.dtype), x, -x) if not _is_float(x.dtype) else PrimCall(intrinsic_op("fabs"), [x], x.dtype)
+    return Select(x >= const(0, x.dtype), x, const(0, x.dtype) - x) if not _is_float(x.dtype) else PrimCall(intrinsic_op("fabs"), [x], x.dtype)
 
 
 def _binary(name):
     def operation(x1, x2, span=None):
-        x, y = _match(x1, x2)
+        x, y = _scalar(x1), _scalar(x2)
         return PrimCall(intrinsic_op(name), [x, y], x.dtype)
 
     operation.__name__ = name
@@ -366,7 +417,7 @@ for _name in "atan2 copysign hypot ldexp nextafter".split():
 
 def fmod(x, y, span=None):
     """The rest of a division, of the sign of the first scalar."""
-    x, y = _match(x, y)
+    x, y = _scalar(x), _scalar(y)
     return PrimCall(intrinsic_op("fmod"), [x, y], x.dtype)
 
 
@@ -374,7 +425,7 @@ def power(x, y, span=None):
     """The power of two scalars, of which one has a fraction."""
     x, y = _match(x, y)
     if not _is_float(x.dtype):
-        raise InternalError(f"power only applies to float, not {x.dtype}")
+        raise InternalError("Check failed: (IsFloatType(x.ty())) is false: power only applies to float")
     return PrimCall(intrinsic_op("pow"), [x, y], x.dtype)
 
 
@@ -383,10 +434,10 @@ pow = _op_power = power  # noqa: A001
 
 def if_then_else(cond, t, f, span=None):
     """One of two values, of which only that one is computed."""
-    t, f = _match(t, f)
     cond = _scalar(cond)
+    t, f = _match(t, f)
     if cond.dtype.with_lanes(1) not in ("bool", "uint1"):
-        raise InternalError("if_then_else only accept the condition to be boolean type.")
+        raise InternalError("Check failed: (cond.ty().MatchesCode(DLDataTypeCode::kDLBool)) is false: if_then_else only accept the condition to be boolean type.")
     if isinstance(cond, IntImm):
         return t if cond.value else f
     return PrimCall(intrinsic_op("if_then_else"), [cond, t, f], t.dtype)
@@ -402,8 +453,12 @@ def isnan(x, span=None):
     """True if a scalar is no number."""
     x = _scalar(x)
     dtype = DataType("bool").with_lanes(x.dtype.lanes)
+    if x.dtype.type_code == 6:
+        raise InternalError(f"Data type T.{x.dtype} not supported for isnan op. Skipping isnan op...")
     if not _is_float(x.dtype):
         return const(0, dtype)
+    if isinstance(x, FloatImm):
+        return const(x.value != x.value, dtype)
     if x.dtype.bits == 16:
         x = cast(x, DataType("float32").with_lanes(x.dtype.lanes))
     return PrimCall(intrinsic_op("isnan"), [x], dtype)
@@ -411,7 +466,13 @@ def isnan(x, span=None):
 
 def ceildiv(lhs, rhs, span=None):
     """The quotient, rounded up."""
-    return floordiv(_op_add(lhs, _op_sub(rhs, 1)), rhs)
+    lhs, rhs = _scalar(lhs), _scalar(rhs)
+    for value, name in ((lhs, "a"), (rhs, "b")):
+        refusal = not_whole(value, name)
+        if refusal is not None:
+            raise InternalError(f"{refusal}{value}")
+    total = _op_add(lhs, rhs)
+    return floordiv(_op_sub(total, const(1, total.dtype)), rhs)
 
 
 def all(*args, span=None):  # noqa: A001
@@ -434,17 +495,20 @@ def any(*args, span=None):  # noqa: A001
     return made
 
 
-def _conditions(*values):
+def _conditions(sign, *values):
     values = [_scalar(value) for value in values]
-    for value in values:
-        if value.dtype.type_code not in (1, 6):
-            raise InternalError(f"Expected boolean argument, but received {value} of type {value.dtype}")
+    for value, side in zip(values, ("lhs", "rhs")):
+        if value.dtype.type_code != 6 and value.dtype.with_lanes(1) != "uint1":
+            raise InternalError(
+                f"Check failed: ({side}.ty().MatchesCode(DLDataTypeCode::kDLBool)) is false: Expected boolean argument as {side.upper()} "
+                f"of {sign}, but received {value} of type T.{value.dtype}"
+            )
     return values
 
 
 def logical_and(a, b, span=None):
     """True if both conditions hold."""
-    a, b = _conditions(a, b)
+    a, b = _conditions("&& operator (logical AND)", a, b)
     for x, y in ((a, b), (b, a)):
         if isinstance(x, IntImm):
             return y if x.value else x
@@ -453,7 +517,7 @@ def logical_and(a, b, span=None):
 
 def logical_or(a, b, span=None):
     """True if at least one condition holds."""
-    a, b = _conditions(a, b)
+    a, b = _conditions("|| operator (logical OR)", a, b)
     for x, y in ((a, b), (b, a)):
         if isinstance(x, IntImm):
             return x if x.value else y

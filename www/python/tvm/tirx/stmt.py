@@ -4,11 +4,13 @@ import enum
 
 from .._codes import AttrNodeKind, AxisKind, StmtKind
 from .._node import ATTRS, BUFFER, NONE, PRIM, STMT, SYMBOL, get, lazy, makers, maybe, name_of, row
-from .._values import Array, Map, ProgramAttrs
+from .._values import Array, DataType, Map, ProgramAttrs
+from ..error import InternalError
 from ..ir.base import Node
 from ..ir.expr import Range, StringImm, Var, _SizeVar
-from ..ir.type import Type
-from .expr import IntImm, IterVar, _check_predicate, _scalar
+from ..ir.type import PrimType, Type
+from ._checks import check_loop, check_predicate, check_store
+from .expr import IntImm, IterVar, _scalar
 
 
 class Stmt(Node):
@@ -33,6 +35,23 @@ class SeqStmt(Stmt):
 
     def __init__(self, seq, span=None):
         self.seq = Array(seq)
+        if any(isinstance(item, SeqStmt) for item in self.seq):
+            flat = [part for item in self.seq for part in stmt_list(item)]
+            self.seq = Array(part for part in flat if not (isinstance(part, Evaluate) and str(part.value) == "0"))
+        if not self.seq:
+            raise InternalError("Check failed: seq.size() != 0 (0 vs. 0) : An empty SeqStmt is prohibited.  To write a no-op, use Evaluate(0), or the result of SeqStmt::Flatten()")
+        if len(self.seq) == 1:
+            raise InternalError(
+                "Check failed: seq.size() != 1 (1 vs. 1) : A SeqStmt of length 1 is prohibited.  Use the node "
+                f"{self.seq[0]}directly, or for dynamic usage, normalize using SeqStmt::Flatten()"
+            )
+
+    @staticmethod
+    def _of(seq):
+        """A sequence of any length."""
+        made = SeqStmt.__new__(SeqStmt)
+        made.seq = Array(seq)
+        return made
 
     def __getitem__(self, index):
         return self.seq[index]
@@ -65,6 +84,7 @@ class For(Stmt):
     ):  # noqa: A002
         self.loop_var = loop_var
         self.min, self.extent = _bound(min, loop_var), _bound(extent, loop_var)
+        check_loop(loop_var, self.min, self.extent)
         self.kind = kind
         self.body = body
         self.thread_binding = thread_binding
@@ -121,6 +141,8 @@ class Bind(Stmt):
 
     def __init__(self, var, value, body=None, span=None):
         self.var, self.value, self.body = var, _scalar(value), body
+        if isinstance(var.ty, PrimType) and isinstance(self.value.ty, PrimType) and var.dtype != self.value.dtype:
+            raise InternalError("Check failed: (ffi::StructuralEqual()(value->ty, var->ty)) is false: ")
 
     def _row_s(self, w):
         self._begin(w, StmtKind.BIND)
@@ -136,6 +158,11 @@ class AssertStmt(Stmt):
 
     def __init__(self, condition, error_kind=None, message_parts=(), span=None):
         self.condition = _scalar(condition)
+        if self.condition.dtype.type_code != 6:
+            raise InternalError(
+                "Check failed: (condition_ty.MatchesCode(DLDataTypeCode::kDLBool)) is false: AssertStmt should have boolean condition, "
+                f"but received {self.condition} with dtype T.{self.condition.dtype}"
+            )
         self.error_kind = error_kind if isinstance(error_kind, StringImm) else StringImm(error_kind or "RuntimeError")
         self.message_parts = Array(part if isinstance(part, StringImm) else StringImm(part) for part in message_parts)
 
@@ -151,10 +178,11 @@ class BufferStore(Stmt):
     """Writes an element of a buffer."""
 
     def __init__(self, buffer, value, indices, predicate=None, span=None):
-        self.buffer, self.value = buffer, _scalar(value, buffer.dtype)
+        self.buffer, self.value = buffer, _scalar(value)
         self.indices = Array(_scalar(index) for index in indices)
+        check_store(buffer, self.value, self.indices)
         if predicate is not None:
-            _check_predicate(predicate, self.value.dtype.lanes, "value dtype", "store a value")
+            check_predicate(predicate, self.value.dtype.lanes, "value dtype", "store a value")
         self.predicate = predicate
 
     def _row_s(self, w):

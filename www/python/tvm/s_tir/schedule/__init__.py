@@ -6,3 +6,5 @@ from .instruction import BlockRV, ExprRV, Instruction, InstructionKind, LoopRV, 
 from .schedule import Schedule, ScheduleError
 from .state import ScheduleDebugMask, ScheduleState
 from .trace import Trace
+
+from . import analysis, transform

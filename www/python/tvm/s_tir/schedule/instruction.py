@@ -56,7 +56,7 @@ _TABLE = {
     "LoopPartition": ("loop_partition", ["loop", "*factors"], ["preserve_unit_iters"]),
     "Reorder": ("reorder", ["*"], []),
     "ReorderBlockIterVar": ("reorder_block_iter_var", ["block", "new_order"], []),
-    "AddUnitLoop": ("add_unit_loop", [None], []),
+    "AddUnitLoop": ("add_unit_loop", _BOTH, []),
     "Parallel": ("parallel", _LOOP, []),
     "Vectorize": ("vectorize", _LOOP, []),
     "Unroll": ("unroll", _LOOP, []),
@@ -91,6 +91,7 @@ _TABLE = {
     "ReadAt": ("read_at", ["loop", "block"], ["read_buffer_index", "storage_scope"]),
     "WriteAt": ("write_at", ["loop", "block"], ["write_buffer_index", "storage_scope"]),
     "AnnotateBufferAccess": ("annotate_buffer_access", _BLOCK, ["buffer_index", "buf_type", "gen_new_ranges"]),
+    "UnsafeHideBufferAccess": ("unsafe_hide_buffer_access", _BLOCK, ["buf_type", "buf_index_array"]),
     "EnterPostproc": ("enter_postproc", [], []),
     "WorkOn": ("work_on", [], ["func_name"]),
 }
@@ -171,6 +172,8 @@ class Instruction(Object):
         kwargs = {name: value for name, value in kwargs.items() if value is not None or name == "pad_value"}
         if "consumer_blocks" in kwargs:
             kwargs["consumer_blocks"] = kwargs.pop("consumer_blocks")
+        if self.kind.name.startswith("ReindexCache"):
+            kwargs["index_map"] = kwargs.pop("index_map")
         if self.kind.name == "Annotate":
             kwargs = dict(sorted(kwargs.items(), key=lambda item: order.get(item[0], 0)))
         return args, kwargs
@@ -180,8 +183,10 @@ class Instruction(Object):
         args, kwargs = self.call()
         if decision is not None:
             kwargs["decision"] = decision
+        if "scope_block" in kwargs:
+            kwargs["block"] = kwargs.pop("scope_block")
         shown = [text(arg, names) for arg in args]
-        shown += [f"{name}={text(value, names)}" for name, value in kwargs.items() if value is not None]
+        shown += [f"{name}={text(value, names)}" for name, value in kwargs.items() if value is not None or name == "pad_value"]
         call = f"sch.{self.kind.method}({', '.join(shown)})"
         if not self.outputs:
             return call
@@ -204,7 +209,9 @@ def text(value, names):
     if isinstance(value, IndexMap):
         value = value._distinct()
         params = ", ".join(var.name for var in value.initial_indices)
-        return f"lambda {params}: ({', '.join(_mapped(item) for item in value.final_indices)},)"
+        mapped = ", ".join(_mapped(item) for item in value.final_indices)
+        pairs = any(isinstance(item, list) for item in value.final_indices)
+        return f"lambda {params}: [{mapped}]" if pairs else f"lambda {params}: ({mapped},)"
     if isinstance(value, tuple) or isinstance(value, list):
         inner = ", ".join(text(item, names) for item in value)
         if isinstance(value, list):
@@ -231,8 +238,8 @@ def _mapped(item):
     return f"({', '.join(_scalar(part) for part in item)})" if isinstance(item, list) else _scalar(item)
 
 
-def _scalar(value):
-    """A scalar as Python writes it."""
+def _scalar(value, least=0):
+    """A scalar as Python writes it, in brackets if it binds less than this."""
     from ...ir.expr import Var
     from ...tirx import expr as scalar
 
@@ -240,8 +247,9 @@ def _scalar(value):
         return value.name
     if isinstance(value, scalar.IntImm):
         return str(value.value)
-    signs = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%"}
-    sign = signs.get(type(value).__name__)
-    if sign is None:
+    signs = {"Add": ("+", 1), "Sub": ("-", 1), "Mul": ("*", 2), "FloorDiv": ("//", 2), "FloorMod": ("%", 2)}
+    if type(value).__name__ not in signs:
         raise NotImplementedError(f"{value} in a map of indices")
-    return f"({_scalar(value.a)} {sign} {_scalar(value.b)})"
+    sign, binds = signs[type(value).__name__]
+    made = f"{_scalar(value.a, binds)} {sign} {_scalar(value.b, binds + 1)}"
+    return f"({made})" if binds < least else made

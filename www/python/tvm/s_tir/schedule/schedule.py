@@ -1,23 +1,34 @@
 """Schedules: tensor programs transformed by one instruction after the other. The engine applies each."""
 
 import inspect
-import math
-import random
+import re
 
 from ... import _engine
 from ..._node import STMT, Object, get
 from ..._values import Array
-from ...error import TVMError
+from ...error import InternalError, TVMError
 from ...ir.expr import Expr
 from ...ir.module import IRModule
 from ..sblock_scope import StmtSRef
 from .instruction import _LISTS, RV, ExprRV, Instruction, LoopRV, SBlockRV, text
+from ._sampling import Random, compute_locations, kept_partition, kept_tile
 from .state import ScheduleState
 from .trace import Trace
 
 
+_THREADS = re.compile(r"(blockIdx|threadIdx|clusterIdx|clusterCtaIdx)\..*|vthread.*|cthread.*|pipeline.*")
+
+
 class ScheduleError(TVMError):
-    """An instruction was refused."""
+    """An instruction was refused. The text is made when it is asked for, because many refusals are only caught."""
+
+    _render = None
+
+    def __str__(self):
+        if self._render is not None:
+            render, self._render = self._render, None
+            self.args = (render(),)
+        return super().__str__()
 
 
 class Schedule(Object):
@@ -33,8 +44,10 @@ class Schedule(Object):
         self._mod = mod
         self._insts, self._decisions, self._values = [], {}, {}
         self._names, self._kept, self._seen = {}, [], None
-        self._seed = seed if seed not in (None, -1) else 1
-        self._random = random.Random(self._seed)
+        self._level = error_render_level
+        if seed is not None and seed != -1 and not 1 <= seed < 2**31:
+            raise ValueError(f"seed must be in the range [1, 2147483647], but gets: {seed}")
+        self._random = Random(seed)
         alone = [var for var, func in mod.functions.items() if hasattr(func, "body") and hasattr(func, "buffer_map")]
         self.func_working_on = alone[0] if len(alone) == 1 else None
 
@@ -57,6 +70,12 @@ class Schedule(Object):
 
     def copy(self):
         """A schedule that goes on from here on its own."""
+        made = self._clone()
+        made._random = Random(self._random.fork_seed())
+        return made
+
+    def _clone(self):
+        """A schedule in the same state, which is not seen from outside."""
         made = Schedule.__new__(Schedule)
         made.__dict__.update(self.__dict__)
         made._insts, made._decisions, made._values = list(self._insts), dict(self._decisions), dict(self._values)
@@ -66,12 +85,11 @@ class Schedule(Object):
 
     def seed(self, seed):
         """Begins the sampling anew."""
-        self._seed = seed
-        self._random.seed(seed)
+        self._random = Random(seed)
 
     def fork_seed(self):
         """A seed for another schedule."""
-        return self._random.randrange(1, 1 << 31)
+        return self._random.fork_seed()
 
     def show(self, *args, **kwargs):
         """Prints the module and the trace."""
@@ -88,8 +106,9 @@ class Schedule(Object):
 
     def _do(self, method, kind, /, *args, decision=None, **kwargs):
         """Applies an instruction; `kind` is the class of what it gives, or None."""
-        args = [_map(arg) for arg in args]
-        kwargs = {name: _map(value) for name, value in kwargs.items()}
+        if any(inspect.isfunction(value) for value in kwargs.values()):
+            dtype = self._index_dtype(kwargs.get("block"))
+            kwargs = {name: _map(value, dtype) for name, value in kwargs.items()}
         shown = [text(arg, self._name) for arg in args]
         shown += [f"{name}={text(value, self._name)}" for name, value in kwargs.items()]
         if decision is not None:
@@ -108,7 +127,7 @@ class Schedule(Object):
                     names = ", ".join(item.name for item in made)
                     state, _, words = _engine.call("table_instruct", self._state, f"{names} = {call}", "_")
         except _engine.EngineError as exc:
-            raise _refusal(str(exc)) from None
+            raise self._refused(_refusal(str(exc)), method, args, kwargs) from None
         self._state = state
         self._mod = IRModule._of_words(words, self._mod)
         inst = Instruction.of_call(method, args, dict(kwargs), made)
@@ -118,6 +137,26 @@ class Schedule(Object):
         if kind is None:
             return None
         return Array(made) if method in _LISTS else made[0]
+
+    def _index_dtype(self, block):
+        """The type of the variables of a block."""
+        if block is not None:
+            for item in self.get(block).iter_vars:
+                return item.var.dtype
+        return "int64"
+
+    def _refused(self, error, method, args, kwargs):
+        """A refusal with the text that was asked for."""
+        if not isinstance(error, ScheduleError):
+            return error
+        if self._level == "none":
+            return ScheduleError("(not rendered)")
+        if self._level == "detail":
+            from ._errors import rendered
+
+            here, message = self._clone(), str(error)
+            error._render = lambda: rendered(here, method, args, kwargs, message)
+        return error
 
     def get(self, rand_var_or_sref):
         """The loop or block that a result stands for; of a number the number."""
@@ -153,6 +192,7 @@ class Schedule(Object):
     def work_on(self, func_name):
         """Instructions are about a function from now on."""
         name = getattr(func_name, "name_hint", func_name)
+        self._mod.get_global_var(name)
         self._do("work_on", None, func_name=name)
         self._insts.pop()
         self.func_working_on = self._mod.get_global_var(name)
@@ -223,7 +263,7 @@ class Schedule(Object):
 
     def add_unit_loop(self, block_or_loop):
         """Adds a loop of one iteration."""
-        return self._do("add_unit_loop", LoopRV, block_or_loop)
+        return self._do("add_unit_loop", LoopRV, block_or_loop=block_or_loop)
 
     def parallel(self, loop):
         """Iterations run in parallel."""
@@ -239,31 +279,55 @@ class Schedule(Object):
 
     def bind(self, loop, thread_axis):
         """Iterations are threads."""
+        if not _THREADS.fullmatch(thread_axis):
+            raise InternalError(f"Unknown threadscope {thread_axis}")
         return self._do("bind", None, loop=loop, thread_axis=thread_axis)
 
     def cache_read(self, block, read_buffer_index, storage_scope, consumer_blocks=None):
         """Reads through a buffer of its own."""
         options = {} if consumer_blocks is None else {"consumer_blocks": [self._block(item) for item in consumer_blocks]}
+        block = self._block(block)
         index = self._buffer_index(block, read_buffer_index, True)
-        return self._do("cache_read", SBlockRV, block=self._block(block), read_buffer_index=index, storage_scope=storage_scope,
+        return self._do("cache_read", SBlockRV, block=block, read_buffer_index=index, storage_scope=storage_scope,
                         **options)  # fmt: skip
 
     def cache_write(self, block, write_buffer_index, storage_scope, consumer_blocks=None):
         """Writes through a buffer of its own."""
         options = {} if consumer_blocks is None else {"consumer_blocks": [self._block(item) for item in consumer_blocks]}
+        block = self._block(block)
         index = self._buffer_index(block, write_buffer_index, False)
-        return self._do("cache_write", SBlockRV, block=self._block(block), write_buffer_index=index,
+        return self._do("cache_write", SBlockRV, block=block, write_buffer_index=index,
                         storage_scope=storage_scope, **options)  # fmt: skip
 
     def _buffer_index(self, block, index, reads):
         if isinstance(index, int):
             return index
-        stmt = self.get(self._block(block))
-        regions = stmt.reads if reads else stmt.writes
-        for place, region in enumerate(regions):
-            if region.buffer is index or region.buffer.name == getattr(index, "name", index):
-                return place
-        raise ValueError(f"the block does not use the buffer {index}")
+        return self._buffer_arg(block, index, "read" if reads else "write")[1]
+
+    def _buffer_arg(self, block, buffer, required=None):
+        """What a block does with a buffer, and the place of the buffer among those; it is named in one of several ways."""
+        stmt = self.get(block)
+        uses = [("read", at, region.buffer) for at, region in enumerate(stmt.reads)]
+        uses += [("write", at, region.buffer) for at, region in enumerate(stmt.writes)]
+        buffer = (required, buffer) if isinstance(buffer, int) else buffer
+        if isinstance(buffer, tuple):
+            kind, index = buffer
+            assert kind in ("read", "write"), f"Invalid buffer_index_type.  Expected 'read' or 'write', but received {kind}"
+            found = [use for use in uses if use[0] == kind]
+            assert 0 <= index < len(found), f"Invalid buffer_index {index}.  Block {stmt.name_hint} has only {len(found)} {kind} buffers."
+            found = found[index]
+        elif isinstance(buffer, str):
+            named = {id(use[2]): use for use in uses if use[2].name == buffer}
+            assert named, f"Could not find buffer '{buffer}' in block '{stmt.name_hint}'"
+            assert len(named) == 1, f"Multiple buffers named '{buffer}' in block '{stmt.name_hint}'"
+            found = next(iter(named.values()))
+        elif hasattr(buffer, "shape"):
+            found = next((use for use in uses if use[2] is buffer), None)
+            assert found is not None, f"Could not find buffer '{buffer.name}' in block '{stmt.name_hint}'"
+        else:
+            raise TypeError(f"Invalid type for argument 'buffer': {type(buffer)}")
+        assert required in (None, found[0]), f"Expected buffer to be read buffer, but {found[2].name} was a {found[0]} buffer in the specified block"
+        return found[:2]
 
     def reindex_cache_read(self, block, read_buffer_index, storage_scope, index_map):
         """Reads through a buffer with other indices."""
@@ -277,7 +341,8 @@ class Schedule(Object):
 
     def reindex(self, block, buffer):
         """Reads or writes through a buffer indexed by the variables of the block."""
-        return self._do("reindex", SBlockRV, block=self._block(block), buffer=buffer)
+        block = self._block(block)
+        return self._do("reindex", SBlockRV, block=block, buffer=self._buffer_arg(block, buffer))
 
     def compute_at(self, block, loop, preserve_unit_loops=False, index=-1):
         """Moves a producer under a loop."""
@@ -343,8 +408,9 @@ class Schedule(Object):
 
     def cache_inplace(self, block, read_buffer_index, storage_scope):
         """Works on a copy of a buffer that is read and written."""
+        block = self._block(block)
         index = self._buffer_index(block, read_buffer_index, True)
-        return self._do("cache_inplace", SBlockRV, block=self._block(block), read_buffer_index=index,
+        return self._do("cache_inplace", SBlockRV, block=block, read_buffer_index=index,
                         storage_scope=storage_scope)  # fmt: skip
 
     def cache_index(self, block, storage_scope, cse_thresh=0):
@@ -380,7 +446,8 @@ class Schedule(Object):
 
     def set_scope(self, block, buffer_index, storage_scope):
         """Puts a buffer into another kind of memory."""
-        return self._do("set_scope", None, block=self._block(block),
+        block = self._block(block)
+        return self._do("set_scope", None, block=block,
                         buffer_index=self._buffer_index(block, buffer_index, False), storage_scope=storage_scope)  # fmt: skip
 
     def unsafe_set_dtype(self, block, buffer_index, dtype):
@@ -408,7 +475,8 @@ class Schedule(Object):
     def transform_layout(self, block, buffer, index_map, pad_value=None, *, assume_injective_transform=False):
         """Stores a buffer in another layout."""
         options = {} if pad_value is None else {"pad_value": pad_value}
-        return self._do("transform_layout", None, block=self._block(block), buffer=buffer, index_map=index_map,
+        block = self._block(block)
+        return self._do("transform_layout", None, block=block, buffer=self._buffer_arg(block, buffer), index_map=index_map,
                         assume_injective_transform=assume_injective_transform, **options)  # fmt: skip
 
     def transform_block_layout(self, block, index_map):
@@ -418,9 +486,12 @@ class Schedule(Object):
     def sample_perfect_tile(self, loop, n, max_innermost_factor=16, decision=None):
         """Factors of the extent of a loop."""
         known = self._extent(loop)
-        if decision is None:
-            decision = [1] * n if known is None else self._factors(known, n, max_innermost_factor)
-        decision = [int(item) for item in decision]
+        if known is None:
+            decision = [-1, *[1] * (n - 1)]
+        elif decision is None:
+            decision = self._random.perfect_tile(known, n, max_innermost_factor)
+        else:
+            decision = kept_tile(decision, known)
         made = self._do("sample_perfect_tile", ExprRV, loop=loop, n=n, max_innermost_factor=max_innermost_factor,
                         decision=decision)  # fmt: skip
         self._values.update(zip((item.name for item in made), decision))
@@ -435,26 +506,15 @@ class Schedule(Object):
         extent = self.get(loop).extent
         return extent.value if isinstance(extent, IntImm) else None
 
-    def _factors(self, extent, n, most):
-        """Factors of a number, the last one not above `most` where that can be."""
-        choices = [factor for factor in range(1, extent + 1) if extent % factor == 0 and (most < 0 or factor <= most)]
-        inner = self._random.choice(choices)
-        made, left = [inner], extent // inner
-        for _ in range(n - 2):
-            factor = self._random.choice([factor for factor in range(1, left + 1) if left % factor == 0])
-            made.append(factor)
-            left //= factor
-        return [left, *reversed(made)] if n > 1 else [extent]
-
     def sample_partitioned_tile(self, loop, n, partition_pos=0, innerpart_factor=1, decision=None):
         """Factors of the extent of a loop, of which those from a place on are together a multiple of a number."""
         extent = self._extent(loop)
         if extent is None or extent % innerpart_factor:
             decision = [-1, *[1] * (n - 1)]
         elif decision is None:
-            while decision is None or math.prod(decision[partition_pos:]) % innerpart_factor:
-                decision = self._factors(extent, n, -1)
-        decision = [int(item) for item in decision]
+            decision = self._random.partitioned_tile(extent, n, partition_pos, innerpart_factor)
+        else:
+            decision = kept_partition(list(decision), extent, partition_pos, innerpart_factor)
         made = self._do("sample_partitioned_tile", ExprRV, loop=loop, n=n, partition_pos=partition_pos,
                         innerpart_factor=innerpart_factor, decision=decision)  # fmt: skip
         self._values.update(zip((item.name for item in made), decision))
@@ -463,10 +523,11 @@ class Schedule(Object):
     def sample_compute_location(self, block, decision=None):
         """A loop around the first block that reads what a block writes; -1 leaves the block where it is, -2 writes it out."""
         block = self._block(block)
-        here = self.copy()
-        readers = here.get_consumers(block)
-        depth = len(here.get_loops(readers[0])) if readers else 0
-        decision = self._random.randint(-2, depth - 1) if decision is None else min(int(decision), depth - 1)
+        places = compute_locations(self, block)
+        if decision is None:
+            decision = places[self._random.integer(0, len(places))]
+        else:
+            decision = max((place for place in places if place <= int(decision)), default=-1)
         made = self._do("sample_compute_location", LoopRV, block=block, decision=decision)
         if decision < 0:
             self._values[made.name] = StmtSRef.inline_mark() if decision == -2 else StmtSRef.root_mark()
@@ -476,9 +537,11 @@ class Schedule(Object):
         """One of several numbers, with these chances."""
         candidates = [int(item) for item in candidates]
         probs = [float(item) for item in probs]
-        if decision is None:
-            decision = self._random.choices(range(len(candidates)), probs)[0]
-        decision = int(decision)
+        if len(candidates) != len(probs):
+            raise ValueError("Check failed: (candidates.size() == probs.size()) is false: number of candidates does not match number of probabilities.")
+        decision = self._random.categorical(probs) if decision is None else int(decision)
+        if not 0 <= decision < len(candidates):
+            raise ValueError(f"Check failed: (0 <= i && i < n) is false: Wrong decision value, where n = {len(candidates)}, but decision is: {decision}")
         made = self._do("sample_categorical", ExprRV, candidates=candidates, probs=probs, decision=decision)
         self._values[made.name] = candidates[decision]
         return made
@@ -497,7 +560,7 @@ class Schedule(Object):
         return refused
 
 
-def _map(value):
+def _map(value, dtype):
     """A map of indices for a function over them; any other value is itself."""
     from ...tirx.function import IndexMap
 
@@ -506,12 +569,12 @@ def _map(value):
     params = inspect.signature(value).parameters.values()
     if any(param.kind is param.VAR_POSITIONAL for param in params):
         raise NotImplementedError("a map over any number of indices is not here yet")
-    return IndexMap.from_func(value, index_dtype="int64")
+    return IndexMap.from_func(value, index_dtype=dtype)
 
 
 def _refusal(message):
     for name, cls in (("ValueError: ", ValueError), ("TypeError: ", TypeError), ("IndexError: ", IndexError),
-                      ("NotImplementedError: ", NotImplementedError)):  # fmt: skip
+                      ("NotImplementedError: ", NotImplementedError), ("InternalError: ", InternalError)):  # fmt: skip
         if message.startswith(name):
             return cls(message[len(name) :])
     return ScheduleError(message)

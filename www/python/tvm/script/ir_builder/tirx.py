@@ -79,9 +79,9 @@ class PrimFuncFrame(TIRFrame):
         self.give((self.name, func) if isinstance(self.parent, IRModuleFrame) else func)
 
 
-def prim_func(is_private=False, **options):
+def prim_func(is_private=False, s_tir=False, persistent=False, *, private=None):
     """Opens a tensor program."""
-    return PrimFuncFrame(is_private, options)
+    return PrimFuncFrame(is_private if private is None else private, {"s_tir": s_tir, "tirx.persistent_kernel": persistent})
 
 
 def _function():
@@ -123,9 +123,7 @@ class BlockFrame(TIRFrame):
         missing = (self.read is None) + 2 * (self.written is None)
         if missing:
             self.annotations[DETECT] = IntImm("int64", missing)
-        block = _stmt.SBlock(
-            self.axes, self.read or (), self.written or (), self.name, body, self.init, self.allocated, self.matched, self.annotations
-        )
+        block = _stmt.SBlock(self.axes, self.read or (), self.written or (), self.name, body, self.init, self.allocated, self.matched, self.annotations)
         if self.no_realize:
             return block
         return _stmt.SBlockRealize(self.values, IntImm("bool", 1) if self.predicate is None else self.predicate, block)

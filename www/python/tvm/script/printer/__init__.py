@@ -5,10 +5,11 @@ import warnings
 
 from ... import _engine
 from ..._node import EXPR, PRIM, TYPE, number
+from . import _marked
 
 
 _ELSEWHERE = (
-    "ir_prefix tir_prefix relax_prefix module_alias buffer_dtype int_dtype float_dtype indent_spaces "
+    "ir_prefix tir_prefix relax_prefix module_alias int_dtype float_dtype indent_spaces "
     "print_line_numbers num_context_lines syntax_sugar show_object_address show_all_ty show_all_struct_info extra_config "
     "path_to_underline path_to_annotate obj_to_underline obj_to_annotate black_format"
 ).split()
@@ -31,6 +32,9 @@ def _check(options):
 
 def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     """The text of a module, function, expression or type."""
+    if _marked.wants(options) and _is_program(node):
+        _check({option: value for option, value in options.items() if option not in _marked.OPTIONS})
+        return _marked.script(node, show_meta, options)
     _check(options)
     from ...ir.expr import Expr, GlobalVar
     from ...ir.module import IRModule
@@ -62,8 +66,9 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     if isinstance(node, Range):
         return f"I.Range({node.min}, {node.min + node.extent})"
     if isinstance(node, IterVar):
-        low, high = node.dom.min, node.dom.min + node.dom.extent
-        text = f'T.iter_var({node.var.name}, T.Range({low}, {high}), "{ITER_TYPES[node.iter_type]}", "{node.thread_tag}")'
+        name = node.var.name.replace(".", "_")
+        dom = "None" if node.dom is None else f"T.Range({node.dom.min}, {node.dom.min + node.dom.extent})"
+        text = f'T.iter_var({name}, {dom}, "{ITER_TYPES[node.iter_type]}", "{node.thread_tag}")'
         return f"{node.var.name} = T.{node.var.dtype}()\n{text}" if verbose_expr else text
     if isinstance(node, Expr):
         relay = bool(getattr(node, "_is_relay", False))
@@ -76,6 +81,13 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     return object.__repr__(node)
 
 
+def _is_program(node):
+    from ...ir.function import BaseFunc
+    from ...ir.module import IRModule
+
+    return isinstance(node, BaseFunc) and not getattr(node, "_is_relay", False) or isinstance(node, IRModule) and not node._relay
+
+
 def _body_of(stmt):
     """A statement, behind declarations of what it does not define."""
     from ...tirx.function import PrimFunc
@@ -83,7 +95,7 @@ def _body_of(stmt):
 
     # A block alone would be taken for the root of the function, and an attribute is only written in short at its end.
     alone, ends = isinstance(stmt, (SBlock, SBlockRealize)), isinstance(stmt, AttrStmt)
-    body = SeqStmt([stmt, Evaluate(0)]) if ends else SeqStmt([stmt]) if alone else stmt
+    body = SeqStmt([stmt, Evaluate(0)]) if ends else SeqStmt._of([stmt]) if alone else stmt
     text = _engine.call("table_print_node", 0, number(EXPR, PrimFunc([], body)), 0)
     lines = text.rstrip("\n").split("\n")[: -1 if ends else None]
     at = next(at for at, line in enumerate(lines) if line.startswith("def "))
