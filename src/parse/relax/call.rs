@@ -155,11 +155,11 @@ impl<'s> Reader<'s, '_> {
             },
             "tuple" => {
                 let mut items = Vec::with_capacity(args.positional.len());
-                for (value, _) in args.positional {
-                    items.push(match value {
-                        Value::Bool(on) => Value::Prim(self.store.prim_int(i64::from(on), DType::BOOL)),
-                        value => value,
-                    });
+                for (value, place) in args.positional {
+                    if let Value::List(_) | Value::None = value {
+                        return Err(self.error("relax-syntax", "`R.tuple` takes values, one by one", place));
+                    }
+                    items.push(self.narrow(value));
                 }
                 Value::Tuple(items)
             }
@@ -178,8 +178,10 @@ impl<'s> Reader<'s, '_> {
             },
             "prim_value" => {
                 self.hint("`R.prim_value(x)` is just `x` today", span);
-                let value = first(&mut args, "value");
-                self.argument(value, span)?
+                match first(&mut args, "value") {
+                    Value::Str(_) => return Err(self.error("relax-syntax", "Cannot convert a string to `Expr`", span)),
+                    value => self.argument(value, span)?,
+                }
             }
             "dtype" => match first(&mut args, "value") {
                 Value::Str(text) => {
@@ -255,6 +257,23 @@ impl<'s> Reader<'s, '_> {
                 self.hint("`R.dot` is `R.matmul` today", span);
                 return self.call_op("matmul", args);
             }
+            // TVM's printer knows both operators, its function in Python is one.
+            "nn.attention" => {
+                let bias = args.take("bias");
+                let at_place = args.positional.get(3).is_some_and(|(value, _)| !matches!(value, Value::None));
+                let name = match bias {
+                    Some((value, place)) if !matches!(value, Value::None) => {
+                        args.named.push(("bias", value, place));
+                        "nn.attention_bias"
+                    }
+                    _ if at_place => "nn.attention_bias",
+                    _ => {
+                        args.positional.drain(3.min(args.positional.len())..4.min(args.positional.len()));
+                        name
+                    }
+                };
+                return self.call_op(name, args);
+            }
             "linear" => return self.linear(args),
             "nn.relu6" => return self.relu6(args),
             "masked_fill" => return self.masked_fill(args),
@@ -270,7 +289,13 @@ impl<'s> Reader<'s, '_> {
         };
         let operand = self.eval(value.value)?;
         let span = self.span(id);
-        let operand = self.argument(operand, span)?;
+        if let Value::Tuple(_) = operand {
+            self.refused("R.match_cast expects an expression, but got a tuple of Python: bind it to a name first", span);
+        }
+        let operand = match operand {
+            Value::None => return Err(self.error("relax-syntax", "value of match_cast cannot be None", span)),
+            operand => self.argument(operand, span)?,
+        };
         let ty = if name == "match_shape" {
             self.hint("`R.match_shape` is `R.match_cast` with a type today", span);
             self.declare_names(ty.value);
@@ -469,7 +494,12 @@ impl<'s> Reader<'s, '_> {
             operands.push(Value::Tuple(Vec::new()));
         }
         self.no_more(&args)?;
-        let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
+        let ty_args = args.types.into_iter().next().map(|(_, types, _)| types);
+        if ty_args.is_none() && name.ends_with("packed") {
+            let message = format!("{name}() missing 1 required keyword-only argument: 'ty_args'");
+            return Err(self.error("relax-missing-arg", message, span));
+        }
+        let ty_args = ty_args.unwrap_or_default();
         let ty = match ty_args[..] {
             [] => self.store.ty(Type::Any),
             [ty] => ty,
@@ -482,6 +512,16 @@ impl<'s> Reader<'s, '_> {
         Ok(value)
     }
 
+    /// Makes a number of Python a scalar of 32 bits, as TVM's functions do that take expressions.
+    fn narrow(&mut self, value: Value) -> Value {
+        Value::Prim(match value {
+            Value::Bool(on) => self.store.prim_int(i64::from(on), DType::BOOL),
+            Value::Int(value) => self.store.prim_int(value, DType::I32),
+            Value::Float(value) => self.store.prim_float(value, DType::F32),
+            other => return other,
+        })
+    }
+
     /// Reads `R.print(x, format="...")`, `R.assert_op(condition, x, format="...")`: the format is a separate argument.
     fn formatted(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
         let span = args.span;
@@ -490,8 +530,14 @@ impl<'s> Reader<'s, '_> {
         let mut operands = Vec::new();
         for (value, place) in std::mem::take(&mut args.positional) {
             match value {
-                Value::List(items) => operands.extend(items),
-                value => operands.push(self.argument(value, place)?),
+                Value::List(_) if name == "print" => {
+                    return Err(self.error("relax-syntax", "`R.print` takes values, one by one", place));
+                }
+                Value::List(items) => operands.extend(items.into_iter().map(|item| self.narrow(item))),
+                value => {
+                    let value = self.narrow(value);
+                    operands.push(self.argument(value, place)?);
+                }
             }
         }
         self.no_more(&args)?;

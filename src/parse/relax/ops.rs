@@ -5,7 +5,7 @@ use super::call::Args;
 use super::value::{CallParts, Value};
 use super::{Read, Reader};
 use crate::diag::Span;
-use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Double, Expr, Store, TypeId};
+use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Double, Expr, Store, Type, TypeId};
 use crate::ops::{self, ArgKind, AttrKind, AttrsSchema, RelaxArg, RelaxOp};
 use crate::parse::suggest::nearest;
 
@@ -98,6 +98,10 @@ impl<'s> Reader<'s, '_> {
         let is_integer = |value: &Value| match value {
             Value::Expr(expr) => match self.store.expr(*expr) {
                 Expr::Prim(prim) => self.store.prim_dtype(prim).code == DTypeCode::Int,
+                Expr::Var(var) => {
+                    let ty = self.store.var_type(var).map(|ty| self.store.type_of_id(ty));
+                    matches!(ty, Some(Type::Prim(dtype)) if dtype.code == DTypeCode::Int)
+                }
                 _ => false,
             },
             _ => false,
@@ -174,7 +178,7 @@ impl<'s> Reader<'s, '_> {
             (ArgKind::DType, Value::Str(text)) => {
                 let text = self.store.name_rc(text);
                 let dtype = self.dtype(&text.0, span)?.unwrap_or(DType::F32);
-                let ty = self.store.ty(crate::ir::Type::Any);
+                let ty = self.store.ty(Type::Any);
                 Ok(Value::Expr(self.store.add_typed(Expr::DataType(dtype), Some(ty))))
             }
             (_, value) => self.argument(value, span),
@@ -258,6 +262,9 @@ impl<'s> Reader<'s, '_> {
                 ("roi", _) if op.name.starts_with("image.resize") => {
                     let axes = if op.name.ends_with("3d") { 3 } else { 2 };
                     *value = self.region(value, 2 * axes);
+                }
+                ("scale", AttrValue::Float(scale)) if op.name.starts_with("nn.attention") => {
+                    *value = AttrValue::Dim(Dim::Expr(self.store.prim_float(scale.0, DType::F32)));
                 }
                 ("out_layout", AttrValue::Null) => {
                     if let Some((_, layout)) = &layout {

@@ -45,6 +45,30 @@ pub(super) fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
     check.errors
 }
 
+/// Returns errors about casts of values to types that they cannot have. TVM refuses them when a program is written, and not in
+/// what a pass has made.
+pub(crate) fn impossible_casts(store: &mut Store, roots: &[ExprId]) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for root in roots {
+        for id in post_order(store, *root) {
+            let Expr::Seq { blocks, .. } = store.expr(id) else { continue };
+            let bindings: Vec<Binding> = store.bindings(blocks).collect();
+            for Binding { var, value, cast } in bindings {
+                if let (Some(cast), Some(given)) = (cast, store.checked_type(value))
+                    && fit(store, given, cast) == Fit::Never
+                {
+                    let (given, cast) = (relax_ty(store, given), relax_ty(store, cast));
+                    let message = format!(
+                        "It is impossible to match cast any value into the target ty. But got value type: {given}, given type: {cast}"
+                    );
+                    errors.push(Diagnostic::error("relax-type", message, store.var_span(var)));
+                }
+            }
+        }
+    }
+    errors
+}
+
 struct Check<'a> {
     store: &'a mut Store,
     module: &'a Module,
