@@ -233,6 +233,11 @@ impl<'s> Reader<'s, '_> {
                 let fields = vec![Value::Int(of(&mut args, "device_type")), Value::Int(of(&mut args, "index"))];
                 Value::List(fields)
             }
+            "cpu" | "cuda" | "opencl" | "vulkan" | "metal" | "rocm" | "ext_dev" | "webgpu" | "hexagon" => {
+                let index = args.next("dev_id").map_or(Value::Int(0), |(index, _)| index);
+                Value::List(vec![Value::Int(crate::tir::device_type(name)), index])
+            }
+            "stop_lift_params" => return self.call_op("builtin.stop_lift_params", args),
             "device_mesh" => {
                 let fields = [("shape", args.next("shape")), ("device_range", args.next("device_range"))];
                 Value::Attr(self.object("relax.distributed.DeviceMesh", fields, span)?)
@@ -257,23 +262,7 @@ impl<'s> Reader<'s, '_> {
                 self.hint("`R.dot` is `R.matmul` today", span);
                 return self.call_op("matmul", args);
             }
-            // TVM's printer knows both operators, its function in Python is one.
-            "nn.attention" => {
-                let bias = args.take("bias");
-                let at_place = args.positional.get(3).is_some_and(|(value, _)| !matches!(value, Value::None));
-                let name = match bias {
-                    Some((value, place)) if !matches!(value, Value::None) => {
-                        args.named.push(("bias", value, place));
-                        "nn.attention_bias"
-                    }
-                    _ if at_place => "nn.attention_bias",
-                    _ => {
-                        args.positional.drain(3.min(args.positional.len())..4.min(args.positional.len()));
-                        name
-                    }
-                };
-                return self.call_op(name, args);
-            }
+            "nn.attention" => return self.attention(args),
             "linear" => return self.linear(args),
             "nn.relu6" => return self.relu6(args),
             "masked_fill" => return self.masked_fill(args),
@@ -384,7 +373,10 @@ impl<'s> Reader<'s, '_> {
             attrs = Some(self.dict("relax.attrs.CallTIRInplaceAttrs", &[("inplace_indices", indices)]));
         }
         if name == "call_tir_with_grad" {
-            let grad = args.take("te_grad_name").map_or(Value::None, |(value, _)| value);
+            let Some((grad, _)) = args.take("te_grad_name") else {
+                let message = "call_tir_with_grad() missing 1 required positional argument: 'te_grad_name'";
+                return Err(self.error("relax-missing-arg", message, span));
+            };
             let grad = self.attr_value(&grad, span)?;
             let kwargs = args.take("te_grad_kwargs").map_or(Value::Dict(Vec::new()), |(value, _)| value);
             let kwargs = self.attr_value(&kwargs, span)?;
@@ -506,44 +498,6 @@ impl<'s> Reader<'s, '_> {
             _ => self.store.tuple_type(&ty_args),
         };
         let mut value = self.op_value(name, operands, attrs, ty_args, span)?;
-        if let Value::Call(call) = &mut value {
-            call.ty = Some(ty);
-        }
-        Ok(value)
-    }
-
-    /// Makes a number of Python a scalar of 32 bits, as TVM's functions do that take expressions.
-    fn narrow(&mut self, value: Value) -> Value {
-        Value::Prim(match value {
-            Value::Bool(on) => self.store.prim_int(i64::from(on), DType::BOOL),
-            Value::Int(value) => self.store.prim_int(value, DType::I32),
-            Value::Float(value) => self.store.prim_float(value, DType::F32),
-            other => return other,
-        })
-    }
-
-    /// Reads `R.print(x, format="...")`, `R.assert_op(condition, x, format="...")`: the format is a separate argument.
-    fn formatted(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
-        let span = args.span;
-        let format = args.take("format").map_or(Value::Str(self.store.name("")), |(value, _)| value);
-        let format = self.argument(format, span)?;
-        let mut operands = Vec::new();
-        for (value, place) in std::mem::take(&mut args.positional) {
-            match value {
-                Value::List(_) if name == "print" => {
-                    return Err(self.error("relax-syntax", "`R.print` takes values, one by one", place));
-                }
-                Value::List(items) => operands.extend(items.into_iter().map(|item| self.narrow(item))),
-                value => {
-                    let value = self.narrow(value);
-                    operands.push(self.argument(value, place)?);
-                }
-            }
-        }
-        self.no_more(&args)?;
-        operands.insert(usize::from(name == "assert_op").min(operands.len()), format);
-        let ty = self.store.tuple_type(&[]);
-        let mut value = self.op_value(name, operands, None, Vec::new(), span)?;
         if let Value::Call(call) = &mut value {
             call.ty = Some(ty);
         }

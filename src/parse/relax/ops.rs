@@ -70,6 +70,12 @@ impl<'s> Reader<'s, '_> {
         let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
         let attrs = match name {
             "layout_transform" => attrs.map(|attrs| self.typed_padding(attrs, &operands)),
+            "ones" | "zeros"
+                if matches!(self.store.attr(attrs, "dtype"), None | Some(AttrValue::DType(None) | AttrValue::Null)) =>
+            {
+                let message = format!("{name}() missing 1 required positional argument: 'dtype'");
+                return Err(self.error("relax-missing-arg", message, span));
+            }
             "arange" => attrs.map(|attrs| self.typed_range(attrs, &operands)),
             _ => attrs,
         };
@@ -167,12 +173,20 @@ impl<'s> Reader<'s, '_> {
             // An omitted optional shape is written as an empty tuple.
             (ArgKind::Shape, Value::Tuple(items)) if arg.optional && items.is_empty() => self.argument(Value::Tuple(items), span),
             (ArgKind::Shape, value @ (Value::Tuple(_) | Value::List(_) | Value::Int(_) | Value::Prim(_))) => {
+                if arg.name != "size" && !matches!(value, Value::Tuple(_) | Value::List(_)) {
+                    self.refused("shape must be a tuple/list or a Relax shape expression", span);
+                }
                 let mut dims = self.extents(&value, span)?;
                 // One number is a square.
                 if arg.name == "size" && dims.len() == 1 && !matches!(value, Value::Tuple(_) | Value::List(_)) {
                     dims.push(dims[0]);
                 }
                 Ok(Value::Expr(self.shape_node(&dims)))
+            }
+            // A number beside a tensor has 32 bits.
+            (_, value @ (Value::Int(_) | Value::Float(_))) if matches!(arg.name, "x1" | "x2") => {
+                let value = self.narrow(value);
+                self.argument(value, span)
             }
             (ArgKind::Tuple, Value::List(items)) => Ok(Value::Tuple(items)),
             (ArgKind::DType, Value::Str(text)) => {

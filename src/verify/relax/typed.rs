@@ -137,8 +137,14 @@ impl Check<'_> {
             let message = format!("R.{name} expects the first argument to be a GlobalVar referring to a TIR PrimFunc.");
             return self.error("relax-call-tir", message, callee);
         };
-        let Some(Expr::PrimFunc(program)) = self.module.function(global).map(|function| self.store.expr(function)) else {
-            return;
+        let program = match self.module.function(global).map(|function| self.store.expr(function)) {
+            Some(Expr::PrimFunc(program)) => program,
+            Some(Expr::Function(_)) => {
+                let message =
+                    format!("R.{name} expects a TIR PrimFunc, but its callee is a function of Relax, which is called itself.");
+                return self.error("relax-call-tir", message, callee);
+            }
+            _ => return,
         };
         let program = self.store.prim_func(program).clone();
         let given: Vec<ExprId> = self.store.items(fields).collect();

@@ -102,3 +102,11 @@ class Module:
     def a_list_is_printed(x: R.Tensor((2,), "float32")):
         R.print([x])
         return x
+
+    @R.function
+    def ones_without_a_type(x: R.Tensor((2,), "float32")):
+        return R.ones((2, 3))
+
+    @R.function
+    def zeros_of_no_type(x: R.Tensor((2,), "float32")):
+        return R.zeros((2, 3), None)

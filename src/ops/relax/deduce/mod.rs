@@ -5,6 +5,7 @@
 //! type. It fails only where the arguments can never fit; the messages are TVM's in substance.
 
 pub(in crate::ops) mod binary;
+pub(in crate::ops) mod checks;
 pub(in crate::ops) mod conv;
 pub(in crate::ops) mod create;
 pub(in crate::ops) mod grad;
