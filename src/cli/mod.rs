@@ -117,6 +117,8 @@ pub fn check(file: &str, reading: &Options) -> Output {
     finish(load(file, reading).map(|Loaded { mut store, opened, source }| {
         let (module, mut found) = opened.into_module(&mut store);
         found.extend(verify::verify(&mut store, &module));
+        let roots: Vec<_> = module.functions().iter().map(|(_, function)| *function).collect();
+        found.extend(verify::impossible_casts(&mut store, &roots));
         let status = i32::from(found.iter().any(Diagnostic::is_error));
         Output { stderr: render(&found, file, &source), status, ..Output::default() }
     }))

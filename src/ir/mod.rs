@@ -49,7 +49,7 @@ pub use prim::{
     AttrNode, Block, Buffer, BufferLayout, For, ForKind, IterKind, IterVar, PrimExpr, PrimFunc, PrimId, PrimOp, PrimParam,
     Reducer, Region, Stmt, StmtId,
 };
-pub use show::{show_dim, show_type};
+pub use show::{show_dim, show_relax_type, show_type};
 pub use store::{Inferred, Kinds, MAX_TYPE_DEPTH, MAX_TYPE_SIZE, Mark, Mentions, Pointer, Store};
 pub use tensor::Tensor;
 pub use ty::{DType, DTypeCode, Dim, Extents, Symbol, TensorInfo, Type, TypeId};

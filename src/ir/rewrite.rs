@@ -69,6 +69,11 @@ pub trait ExprMutator {
         Bound::Keep
     }
 
+    /// Returns what stands where a variable stood that has become `var`.
+    fn use_of(&mut self, store: &mut Store, var: VarId) -> ExprId {
+        store.use_var(var)
+    }
+
     /// Visits the definition of a variable: a parameter, a let's variable or a pattern's. The returned variable is
     /// bound in its place, and its uses change with it.
     fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
@@ -247,7 +252,7 @@ impl Rewriting {
         let new = mutator.define_var(store, var);
         if new != var {
             self.vars.insert(var, new);
-            let (old_use, new_use) = (store.use_var(var), store.use_var(new));
+            let (old_use, new_use) = (store.use_var(var), mutator.use_of(store, new));
             self.memo.insert(old_use, new_use);
         }
     }

@@ -13,6 +13,47 @@ pub fn show_type(store: &Store, ty: TypeId) -> String {
     out
 }
 
+/// Returns a type of Relax as TVM's messages write it: `R.Tensor((1, n), dtype="float32")`.
+pub fn show_relax_type(store: &Store, ty: TypeId) -> String {
+    let all = |types: &[TypeId]| types.iter().map(|ty| show_relax_type(store, *ty)).collect::<Vec<_>>().join(", ");
+    let dims = |dims: &[Dim]| {
+        let shown = |dim: &Dim| match dim {
+            Dim::Int { value, .. } => value.to_string(),
+            dim => show_dim(store, *dim),
+        };
+        dims.iter().map(shown).collect::<Vec<_>>().join(", ")
+    };
+    match store.type_of_id(ty) {
+        Type::Tuple(fields) if fields.is_empty() => "R.Tuple".to_owned(),
+        Type::Tuple(fields) => format!("R.Tuple({})", all(fields)),
+        Type::Any => "R.Any".to_owned(),
+        Type::Prim(dtype) => format!("T.{dtype}"),
+        Type::Shape(Extents::Known(known)) => format!("R.Shape([{}])", dims(known)),
+        Type::Shape(extents) => format!("R.Shape(ndim={})", store.rank(extents).map_or(-1, |rank| rank as i64)),
+        Type::Callable { params: Some(params), ret, pure } => {
+            let comma = if params.len() == 1 { "," } else { "" };
+            let pure = if *pure { "True" } else { "False" };
+            format!("R.Callable(({}{comma}), {}, {pure})", all(params), show_relax_type(store, *ret))
+        }
+        Type::Callable { .. } => "R.Callable".to_owned(),
+        Type::Tensor { .. } | Type::PartialTensor(_) => {
+            let Some(info) = store.tensor_info(ty) else { return String::new() };
+            let mut parts = Vec::new();
+            match &info.extents {
+                Extents::Known(known) => parts.push(format!("({}{})", dims(known), if known.len() == 1 { "," } else { "" })),
+                Extents::Var(var) => parts.push(store.var_name(*var).to_owned()),
+                _ => {}
+            }
+            parts.extend(info.dtype.map(|dtype| format!("dtype=\"{dtype}\"")));
+            if let Extents::Rank(rank) = info.extents {
+                parts.push(format!("ndim={rank}"));
+            }
+            if parts.is_empty() { "R.Tensor".to_owned() } else { format!("R.Tensor({})", parts.join(", ")) }
+        }
+        _ => show_type(store, ty),
+    }
+}
+
 /// Returns an extent as TVM's messages write it.
 pub fn show_dim(store: &Store, dim: Dim) -> String {
     let mut out = String::new();

@@ -13,7 +13,7 @@
 //! | `relax-unknown-arg`, `relax-missing-arg`, `relax-duplicate` | arguments that do not fit; a duplicate |
 //! | `relax-type`, `relax-dtype`, `relax-shape`, `relax-typevar`, `relax-annotation` | invalid or missing types |
 //! | `relax-attr`, `relax-const`, `relax-number`, `relax-tuple-index` | values that do not fit |
-//! | `relax-private` | warning: a private function with a `global_symbol` |
+//! | `relax-refused` | warning: TVM refuses this program |
 //! | `relax-if`, `relax-output`, `relax-return` | branches, dataflow blocks and functions that do not end as they must |
 //! | `relax-metadata`, `relax-global-info` | the metadata section or the global infos are damaged or lack an entry |
 //! | `relax-old` | warning: notation of an older TVM, with today's |
@@ -55,6 +55,7 @@ pub mod trace;
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, ExprId, Id, Module, Name, Store, TypeId};
 pub use front::{Choice, Options, Recognised, recognise};
+pub use relax::REFUSED;
 
 /// The contents of a text.
 #[derive(Clone, Debug, Default)]

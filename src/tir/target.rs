@@ -98,7 +98,12 @@ pub fn complete_target(store: &mut Store, fields: &mut Vec<(Id<Name>, AttrValue)
     };
     let mut defaults: Vec<(&str, AttrValue)> = vec![("tag", AttrValue::Str(store.name("")))];
     defaults.push(("keys", AttrValue::Array(keys.iter().map(|key| AttrValue::Str(store.name(key))).collect())));
+    // Of a processor that is named TVM takes no triple for granted.
+    let has_cpu = fields.iter().any(|(key, _)| store.str(*key) == "mcpu");
     for (option, literal) in *options {
+        if *name == "llvm" && has_cpu {
+            continue;
+        }
         let value = match literal.parse::<i64>() {
             Ok(value) => AttrValue::Int { value, bits: 64 },
             Err(_) if *literal == "True" || *literal == "False" => AttrValue::Bool(*literal == "True"),

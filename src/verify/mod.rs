@@ -13,6 +13,8 @@
 mod relax;
 mod tir;
 
+pub(crate) use relax::impossible_casts;
+
 use crate::diag::{Diagnostic, Span};
 use crate::infer::{KindChecker, well_formed};
 use crate::ir::walk::{free_vars, post_order};

@@ -3,7 +3,8 @@
 use super::special::tensor_of;
 use super::{Machine, cell, read_cells};
 use crate::eval::{EvalFailure, EvalOptions, Value};
-use crate::ir::{ExprId, Id, Module, Name, Store, Tensor, Type};
+use crate::ir::{DType, ExprId, Id, Module, Name, Store, Tensor, Type};
+use crate::ops::kernel::write;
 
 /// Calls a linked function: `None` if there is none of that name, or the reason why it fails. What it may write into are
 /// cells.
@@ -49,7 +50,11 @@ impl Machine<'_> {
     fn built_in(&self, name: Id<Name>, args: &[Value]) -> Option<Result<Value, String>> {
         let tensor = args.first().and_then(tensor_of);
         match (self.store.str(name), args) {
-            ("vm.builtin.copy", [value]) => Some(Ok(value.clone())),
+            // All tensors are in one memory here.
+            ("vm.builtin.copy", [value]) | ("vm.builtin.to_device", [value, ..]) => Some(Ok(value.clone())),
+            ("relax.run.shape_to_tensor", [Value::Shape(shape)]) => {
+                Some(write(DType::I64, &[shape.len() as i64], shape).map(Value::Tensor).map_err(|error| error.0))
+            }
             ("vm.builtin.shape_of", [_]) => tensor.map(|tensor| Ok(Value::Shape(tensor.shape))),
             ("vm.builtin.reshape", [_, shape @ Value::Shape(_)]) => {
                 let unit = Value::unit();

@@ -112,6 +112,18 @@ fn an_assertion_shows_its_values() {
     assert_eq!(said("R.assert_op(R.const(False, \"bool\"))"), "AssertionError: Assertion Failed");
 }
 
+#[test]
+fn functions_that_lowering_writes_are_run() {
+    let calls = [
+        ("R.call_packed(\"vm.builtin.to_device\", x, R.prim_value(1), R.prim_value(0))", "float32[2] [1.0, 2.5]"),
+        ("R.call_packed(\"relax.run.shape_to_tensor\", R.shape([3, 4]))", "int64[2] [3, 4]"),
+    ];
+    for (call, result) in calls {
+        let source = main_of("x: R.Tensor((2,), \"float32\")", &format!("gv = {call}\nreturn gv"));
+        assert_eq!(evaluated(&source, &[vector(&[1.0, 2.5])], 1000), Ok(result.to_owned()));
+    }
+}
+
 /// Four bytes further in the same memory; numbers of 64 bits over it (their value by Python's `struct`).
 #[test]
 fn a_view_is_run_before_it_is_lowered_and_after() {

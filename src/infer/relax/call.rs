@@ -19,17 +19,27 @@ pub fn deduce_call(
 ) -> Result<TypeId, String> {
     const FEW: usize = 8;
     let any = store.ty(Type::Any);
-    let typed = |arg: ExprId| (arg, store.checked_type(arg).unwrap_or(any));
     if args.len() > FEW {
-        let (args, types): (Vec<ExprId>, Vec<TypeId>) = store.items(args).map(typed).unzip();
+        let args: Vec<ExprId> = store.items(args).collect();
+        let types: Vec<TypeId> = args.iter().map(|arg| type_of(store, signatures, *arg).unwrap_or(any)).collect();
         return deduce(store, signatures, callee, &args, &types, info, bound);
     }
     // Nearly all calls have few arguments, which need no memory of their own.
     let (mut few, mut types) = ([callee; FEW], [any; FEW]);
-    for (at, arg) in store.items(args).enumerate() {
-        (few[at], types[at]) = typed(arg);
+    for at in 0..args.len() {
+        few[at] = store.item(args, at);
+        types[at] = type_of(store, signatures, few[at]).unwrap_or(any);
     }
     deduce(store, signatures, callee, &few[..args.len()], &types[..args.len()], info, bound)
+}
+
+/// Returns the type of an operand; functions of the module and linked ones have none of their own.
+pub(super) fn type_of(store: &mut Store, signatures: &Signatures, id: ExprId) -> Option<TypeId> {
+    match store.expr(id) {
+        Expr::Global(name) => signatures.get(&name).copied(),
+        Expr::Extern(_) => Some(store.checked_type(id).unwrap_or_else(|| opaque(store))),
+        _ => store.checked_type(id),
+    }
 }
 
 fn deduce(

@@ -88,7 +88,7 @@ fn defined_by_params(store: &mut Store, function: &Function) -> Vec<Id<Symbol>> 
     let params: Vec<VarId> = store.items(function.params).collect();
     let mut known: Vec<Id<Symbol>> = Vec::new();
     for param in params {
-        known.extend(store.var_data(param).symbol);
+        // A parameter that holds a scalar defines no symbol of a shape.
         if let Some(ty) = store.var_type(param) {
             known.extend(types::symbols(store, ty, true));
         }
@@ -187,6 +187,16 @@ impl ExprMutator for Deducer<'_> {
         result
     }
 
+    /// Of the empty tuple there is one value.
+    fn use_of(&mut self, store: &mut Store, var: VarId) -> ExprId {
+        match store.var_type(var) {
+            Some(ty) if types::is_void(store, ty) && !store.var_data(var).dataflow => {
+                store.add_typed(Expr::Tuple(List::EMPTY), Some(ty))
+            }
+            _ => store.use_var(var),
+        }
+    }
+
     fn define_var(&mut self, store: &mut Store, var: VarId) -> VarId {
         let written = store.var_type(var);
         let Some(binding) = self.bindings.get(&var) else { return var };
@@ -203,18 +213,17 @@ impl ExprMutator for Deducer<'_> {
             Expr::Var(other) => self.vars.get(&other).map(|var| store.use_var(*var)),
             _ => self.done.get(&binding.value).copied(),
         };
-        let signature = match store.expr(binding.value) {
-            Expr::Global(name) => self.signatures.get(&name).copied(),
-            _ => None,
-        };
-        match binding.cast.or(signature).or_else(|| store.checked_type(value.unwrap_or(binding.value))) {
+        let value = value.unwrap_or(binding.value);
+        match binding.cast.or_else(|| call::type_of(store, self.signatures, value)) {
             Some(ty) if written == Some(ty) => var,
             Some(ty) => {
                 if let Some(written) = written.filter(|_| !gives_way)
                     && types::fit(store, written, ty) == types::Fit::Never
                 {
-                    let (given, written) = (relax_ty(store, ty), relax_ty(store, written));
-                    let message = format!("Invalid annotation. Got rhs value type: {given}, given type: {written}");
+                    let message = not_void(store, var, written, ty).unwrap_or_else(|| {
+                        let (given, written) = (relax_ty(store, ty), relax_ty(store, written));
+                        format!("Invalid annotation. Got rhs value type: {given}, given type: {written}")
+                    });
                     let place = store.source_span(binding.value).or(store.var_span(var));
                     self.errors.push(Diagnostic::error("relax-type", message, place));
                 }
@@ -242,6 +251,15 @@ impl ExprMutator for Deducer<'_> {
 /// have, which may be more where they name constants. Another type was written for the arm, and stands.
 fn arm_has(store: &Store, arm: ExprId, ty: Option<TypeId>) -> bool {
     matches!(store.expr(arm), Expr::Seq { body, .. } if store.checked_type(body) == ty)
+}
+
+/// The message about a value that stands alone, whose variable is `_` of the empty tuple type, where it is of another type.
+fn not_void(store: &Store, var: VarId, written: TypeId, ty: TypeId) -> Option<String> {
+    let stands_alone = ty != written && store.var_name(var) == "_" && types::is_void(store, written);
+    stands_alone.then(|| {
+        let ty = relax_ty(store, ty);
+        format!("Non-void relax expressions must be bound to a variable, but expression of type {ty} was used as a statement.")
+    })
 }
 
 /// True if an operand is one of some variables, or a tuple with one.
@@ -316,6 +334,11 @@ impl<'s> Deducer<'s> {
         let ty = match node {
             Expr::Call { callee, args, info } => match self.deduced(store, callee, args, info) {
                 Ok(ty) => {
+                    if let Some(&(written, var)) = self.annotated.get(&pre)
+                        && let Some(message) = not_void(store, var, written, ty)
+                    {
+                        self.errors.push(Diagnostic::error("relax-type", message, store.source_span(pre)));
+                    }
                     let stands = |(written, var): &(TypeId, VarId)| {
                         let gives_way = self.bindings.get(var).is_some_and(|binding| self.gives_way(store, binding));
                         (!gives_way).then_some(*written)
@@ -332,7 +355,9 @@ impl<'s> Deducer<'s> {
             },
             Expr::Tuple(fields) => {
                 let any = store.ty(Type::Any);
-                let types: Vec<TypeId> = store.items(fields).map(|field| store.checked_type(field).unwrap_or(any)).collect();
+                let fields: Vec<ExprId> = store.items(fields).collect();
+                let types: Vec<TypeId> =
+                    fields.into_iter().map(|field| call::type_of(store, self.signatures, field).unwrap_or(any)).collect();
                 let ty = store.tuple_type(&types);
                 match store.type_limit(ty) {
                     Some((code, message)) => {
@@ -354,13 +379,20 @@ impl<'s> Deducer<'s> {
                         None
                     }
                 },
-                _ => Some(store.ty(Type::Any)),
+                None => Some(store.ty(Type::Any)),
+                Some(_) => {
+                    let ty = store.checked_type(tuple).map_or_else(String::new, |ty| relax_ty(store, ty));
+                    let message = format!("The type of Tuple must be TupleType, but expression has type {ty}");
+                    self.errors.push(Diagnostic::error("relax-type", message, store.source_span(pre)));
+                    None
+                }
             },
             Expr::If { then, other, .. } => match (store.checked_type(then), store.checked_type(other)) {
                 (Some(then), Some(other)) => Some(types::common(store, then, other)),
                 _ => None,
             },
-            Expr::Seq { blocks, body } => store.checked_type(body).map(|ty| self.scoped(store, ty, blocks)),
+            Expr::Seq { blocks, body } => call::type_of(store, self.signatures, body).map(|ty| self.scoped(store, ty, blocks)),
+            Expr::Var(var) => return self.use_of(store, var),
             Expr::Function(id) => return self.function(store, post, id),
             _ => None,
         };

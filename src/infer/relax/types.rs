@@ -291,6 +291,11 @@ pub fn erase(store: &mut Store, ty: TypeId, knows: &dyn Fn(Id<Symbol>) -> bool, 
     })
 }
 
+/// True for the type of the empty tuple.
+pub fn is_void(store: &Store, ty: TypeId) -> bool {
+    matches!(store.type_of_id(ty), Type::Tuple(fields) if fields.is_empty())
+}
+
 /// The degree to which a value of one type fits another type (TVM's `BaseCheckResult`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {

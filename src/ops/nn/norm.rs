@@ -46,7 +46,7 @@ pub static OPS: &[OpInfo] = &[
         &[field::int("axis", -1), field::float("epsilon", 1e-05), field::flag("center", true), field::flag("scale", true)],
     )))
     .relax(
-        relax(&[value("data"), value("gamma"), value("beta")], deduce::nn::norm)
+        relax(&[value("data"), value("gamma"), value("beta")], deduce::checks::norm)
             .attrs(&schema(
                 "relax.attrs.LayerNormAttrs",
                 &[
@@ -70,7 +70,7 @@ pub static OPS: &[OpInfo] = &[
         &[field::int("axis", 1), field::float("epsilon", 1e-05), field::flag("center", true), field::flag("scale", true)],
     )))
     .relax(
-        relax(&[value("data"), value("gamma"), value("beta")], deduce::nn::norm)
+        relax(&[value("data"), value("gamma"), value("beta")], deduce::checks::norm)
             .attrs(&schema(
                 "relax.attrs.InstanceNormAttrs",
                 &[
@@ -101,7 +101,7 @@ pub static OPS: &[OpInfo] = &[
         ],
     )))
     .relax(
-        relax(&[value("data"), value("gamma"), value("beta")], deduce::nn::norm)
+        relax(&[value("data"), value("gamma"), value("beta")], deduce::checks::norm)
             .attrs(&schema(
                 "relax.attrs.GroupNormAttrs",
                 &[
@@ -155,7 +155,7 @@ pub static OPS: &[OpInfo] = &[
             .layout(layout::element::unary),
     ),
     op("nn.rms_norm", "Normalisation by the root of the mean square.").relax(
-        relax(&[value("data"), value("weight")], deduce::nn::norm)
+        relax(&[value("data"), value("weight")], deduce::checks::norm)
             .attrs(&schema("relax.attrs.RMSNormAttrs", &[field::ints("axes", &[-1]), field::float("epsilon", 1e-05)]))
             .follows()
             .layout(layout::nn::rms_norm),

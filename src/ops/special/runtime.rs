@@ -8,7 +8,7 @@ use crate::ops::{AttrKind, OpInfo};
 /// The operators of this family.
 pub static OPS: &[OpInfo] = &[
     op("assert_op", "Stops the program with a message when the condition is false.")
-        .relax(relax(&[value("vals")], deduce::void).variadic().impure()),
+        .relax(relax(&[value("vals")], deduce::runtime::asserted).variadic().impure()),
     op("builtin.alloc_tensor", "A new tensor whose memory is planned later.").relax(relax(
         &[value("shape"), dtype("dtype"), prim("runtime_device_index"), string("storage_scope").or_none()],
         deduce::runtime::alloc_tensor,
@@ -21,7 +21,7 @@ pub static OPS: &[OpInfo] = &[
         .relax(relax(&[value("func"), tuple("args")], deduce::runtime::named)),
     op("call_inplace_packed", "Calls a linked function that writes over some of its inputs and has no other side effects.")
         .relax(
-            relax(&[value("args")], deduce::runtime::named)
+            relax(&[value("args")], deduce::runtime::named_over_inputs)
                 .variadic()
                 .attrs(&schema("relax.attrs.CallInplacePackedAttrs", &[field::required("inplace_indices", AttrKind::Ints)]))
                 .order(&["inplace_indices"]),

@@ -30,7 +30,7 @@ pub static OPS: &[OpInfo] = &[
     .kernel(scatter_kernels::scatter_elements)
     .relay(relay(&["data", "indices", "updates"], scatter_elements_rule))
     .relax(
-        relax(&[value("data"), value("indices"), value("updates")], deduce::manipulate::update)
+        relax(&[value("data"), value("indices"), value("updates")], deduce::checks::update)
             .attrs(&schema("relax.attrs.ScatterElementsAttrs", &[field::int("axis", 0), field::text("reduction", "update")]))
             .layout(layout::select::scatter_elements),
     ),
@@ -39,7 +39,7 @@ pub static OPS: &[OpInfo] = &[
         .kernel(scatter_kernels::scatter_nd)
         .relay(relay(&["data", "indices", "updates"], scatter_nd_rule))
         .relax(
-            relax(&[value("data"), value("indices"), value("updates")], deduce::manipulate::update)
+            relax(&[value("data"), value("indices"), value("updates")], deduce::checks::update)
                 .attrs(&schema("relax.attrs.ScatterNDAttrs", &[field::text("reduction", "update")]))
                 .layout(layout::select::scatter_nd),
         ),
@@ -75,11 +75,11 @@ pub static OPS: &[OpInfo] = &[
         .kernel(scatter_kernels::trilu)
         .relay(relay(&["data", "k"], trilu_rule)),
     op("index_put", "A tensor with the values at the given indices replaced.").relax(
-        relax(&[value("data"), value("indices"), value("values")], deduce::manipulate::update)
+        relax(&[value("data"), value("indices"), value("values")], deduce::checks::update)
             .attrs(&schema("relax.attrs.IndexPutAttrs", &[field::flag("accumulate", false)])),
     ),
     op("slice_scatter", "A tensor with a slice replaced.").relax(
-        relax(&[value("input_tensor"), value("src"), prim("start"), prim("end"), prim("step")], deduce::manipulate::update)
+        relax(&[value("input_tensor"), value("src"), prim("start"), prim("end"), prim("step")], deduce::checks::update)
             .attrs(&schema("relax.attrs.SliceScatterAttrs", &[field::int("axis", 0)])),
     ),
 ];

@@ -180,6 +180,10 @@ impl Reader<'_, '_> {
             Value::Tuple(items) => {
                 let mut fields = Vec::with_capacity(items.len());
                 for item in items {
+                    if let Value::None = item {
+                        let message = "Cannot convert None with type <class 'NoneType'> to `relax.Expr`";
+                        return Err(self.error("relax-syntax", message, span));
+                    }
                     fields.push(self.operand(item.among_others(), span)?);
                 }
                 let types: Option<Vec<TypeId>> = fields.iter().map(|field| self.store.checked_type(*field)).collect();

@@ -155,11 +155,11 @@ impl<'s> Reader<'s, '_> {
             },
             "tuple" => {
                 let mut items = Vec::with_capacity(args.positional.len());
-                for (value, _) in args.positional {
-                    items.push(match value {
-                        Value::Bool(on) => Value::Prim(self.store.prim_int(i64::from(on), DType::BOOL)),
-                        value => value,
-                    });
+                for (value, place) in args.positional {
+                    if let Value::List(_) | Value::None = value {
+                        return Err(self.error("relax-syntax", "`R.tuple` takes values, one by one", place));
+                    }
+                    items.push(self.narrow(value));
                 }
                 Value::Tuple(items)
             }
@@ -178,8 +178,10 @@ impl<'s> Reader<'s, '_> {
             },
             "prim_value" => {
                 self.hint("`R.prim_value(x)` is just `x` today", span);
-                let value = first(&mut args, "value");
-                self.argument(value, span)?
+                match first(&mut args, "value") {
+                    Value::Str(_) => return Err(self.error("relax-syntax", "Cannot convert a string to `Expr`", span)),
+                    value => self.argument(value, span)?,
+                }
             }
             "dtype" => match first(&mut args, "value") {
                 Value::Str(text) => {
@@ -231,6 +233,11 @@ impl<'s> Reader<'s, '_> {
                 let fields = vec![Value::Int(of(&mut args, "device_type")), Value::Int(of(&mut args, "index"))];
                 Value::List(fields)
             }
+            "cpu" | "cuda" | "opencl" | "vulkan" | "metal" | "rocm" | "ext_dev" | "webgpu" | "hexagon" => {
+                let index = args.next("dev_id").map_or(Value::Int(0), |(index, _)| index);
+                Value::List(vec![Value::Int(crate::tir::device_type(name)), index])
+            }
+            "stop_lift_params" => return self.call_op("builtin.stop_lift_params", args),
             "device_mesh" => {
                 let fields = [("shape", args.next("shape")), ("device_range", args.next("device_range"))];
                 Value::Attr(self.object("relax.distributed.DeviceMesh", fields, span)?)
@@ -255,6 +262,7 @@ impl<'s> Reader<'s, '_> {
                 self.hint("`R.dot` is `R.matmul` today", span);
                 return self.call_op("matmul", args);
             }
+            "nn.attention" => return self.attention(args),
             "linear" => return self.linear(args),
             "nn.relu6" => return self.relu6(args),
             "masked_fill" => return self.masked_fill(args),
@@ -270,7 +278,13 @@ impl<'s> Reader<'s, '_> {
         };
         let operand = self.eval(value.value)?;
         let span = self.span(id);
-        let operand = self.argument(operand, span)?;
+        if let Value::Tuple(_) = operand {
+            self.refused("R.match_cast expects an expression, but got a tuple of Python: bind it to a name first", span);
+        }
+        let operand = match operand {
+            Value::None => return Err(self.error("relax-syntax", "value of match_cast cannot be None", span)),
+            operand => self.argument(operand, span)?,
+        };
         let ty = if name == "match_shape" {
             self.hint("`R.match_shape` is `R.match_cast` with a type today", span);
             self.declare_names(ty.value);
@@ -359,7 +373,10 @@ impl<'s> Reader<'s, '_> {
             attrs = Some(self.dict("relax.attrs.CallTIRInplaceAttrs", &[("inplace_indices", indices)]));
         }
         if name == "call_tir_with_grad" {
-            let grad = args.take("te_grad_name").map_or(Value::None, |(value, _)| value);
+            let Some((grad, _)) = args.take("te_grad_name") else {
+                let message = "call_tir_with_grad() missing 1 required positional argument: 'te_grad_name'";
+                return Err(self.error("relax-missing-arg", message, span));
+            };
             let grad = self.attr_value(&grad, span)?;
             let kwargs = args.take("te_grad_kwargs").map_or(Value::Dict(Vec::new()), |(value, _)| value);
             let kwargs = self.attr_value(&kwargs, span)?;
@@ -469,35 +486,18 @@ impl<'s> Reader<'s, '_> {
             operands.push(Value::Tuple(Vec::new()));
         }
         self.no_more(&args)?;
-        let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
+        let ty_args = args.types.into_iter().next().map(|(_, types, _)| types);
+        if ty_args.is_none() && name.ends_with("packed") {
+            let message = format!("{name}() missing 1 required keyword-only argument: 'ty_args'");
+            return Err(self.error("relax-missing-arg", message, span));
+        }
+        let ty_args = ty_args.unwrap_or_default();
         let ty = match ty_args[..] {
             [] => self.store.ty(Type::Any),
             [ty] => ty,
             _ => self.store.tuple_type(&ty_args),
         };
         let mut value = self.op_value(name, operands, attrs, ty_args, span)?;
-        if let Value::Call(call) = &mut value {
-            call.ty = Some(ty);
-        }
-        Ok(value)
-    }
-
-    /// Reads `R.print(x, format="...")`, `R.assert_op(condition, x, format="...")`: the format is a separate argument.
-    fn formatted(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
-        let span = args.span;
-        let format = args.take("format").map_or(Value::Str(self.store.name("")), |(value, _)| value);
-        let format = self.argument(format, span)?;
-        let mut operands = Vec::new();
-        for (value, place) in std::mem::take(&mut args.positional) {
-            match value {
-                Value::List(items) => operands.extend(items),
-                value => operands.push(self.argument(value, place)?),
-            }
-        }
-        self.no_more(&args)?;
-        operands.insert(usize::from(name == "assert_op").min(operands.len()), format);
-        let ty = self.store.tuple_type(&[]);
-        let mut value = self.op_value(name, operands, None, Vec::new(), span)?;
         if let Value::Call(call) = &mut value {
             call.ty = Some(ty);
         }

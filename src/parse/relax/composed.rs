@@ -3,7 +3,8 @@
 use super::call::Args;
 use super::value::{CallParts, Value};
 use super::{Read, Reader};
-use crate::ir::TypeId;
+use crate::diag::Span;
+use crate::ir::{DType, TypeId};
 
 impl<'s> Reader<'s, '_> {
     /// Reads `R.emit_with_ty("relax.op", (x, y), (type,))`: a call of an operator by its name, with types that it is given.
@@ -99,5 +100,58 @@ impl<'s> Reader<'s, '_> {
             Some(bias) => self.call_op("add", of(vec![(product, span), bias])),
             None => Ok(product),
         }
+    }
+
+    /// Reads `R.nn.attention(q, k, v, bias)`: TVM's function in Python stands for two operators.
+    pub(super) fn attention(&mut self, mut args: Args<'s>) -> Read<Value> {
+        let is_given = |(value, _): &(Value, Span)| !matches!(value, Value::None);
+        if let Some((bias, place)) = args.take("bias").filter(is_given) {
+            args.named.push(("bias", bias, place));
+            return self.call_op("nn.attention_bias", args);
+        }
+        match args.positional.get(3).map(is_given) {
+            Some(true) => return self.call_op("nn.attention_bias", args),
+            Some(false) => drop(args.positional.remove(3)),
+            None => {}
+        }
+        self.call_op("nn.attention", args)
+    }
+
+    /// Makes a number of Python a scalar of 32 bits, as TVM's functions do that take expressions.
+    pub(super) fn narrow(&mut self, value: Value) -> Value {
+        Value::Prim(match value {
+            Value::Bool(on) => self.store.prim_int(i64::from(on), DType::BOOL),
+            Value::Int(value) => self.store.prim_int(value, DType::I32),
+            Value::Float(value) => self.store.prim_float(value, DType::F32),
+            other => return other,
+        })
+    }
+
+    /// Reads `R.print(x, format="...")`, `R.assert_op(condition, x, format="...")`: the format is a separate argument.
+    pub(super) fn formatted(&mut self, name: &str, mut args: Args<'s>) -> Read<Value> {
+        let span = args.span;
+        let format = args.take("format").map_or(Value::Str(self.store.name("")), |(value, _)| value);
+        let format = self.argument(format, span)?;
+        let mut operands = Vec::new();
+        for (value, place) in std::mem::take(&mut args.positional) {
+            match value {
+                Value::List(_) if name == "print" => {
+                    return Err(self.error("relax-syntax", "`R.print` takes values, one by one", place));
+                }
+                Value::List(items) => operands.extend(items.into_iter().map(|item| self.narrow(item))),
+                value => {
+                    let value = self.narrow(value);
+                    operands.push(self.argument(value, place)?);
+                }
+            }
+        }
+        self.no_more(&args)?;
+        operands.insert(usize::from(name == "assert_op").min(operands.len()), format);
+        let ty = self.store.tuple_type(&[]);
+        let mut value = self.op_value(name, operands, None, Vec::new(), span)?;
+        if let Value::Call(call) = &mut value {
+            call.ty = Some(ty);
+        }
+        Ok(value)
     }
 }

@@ -46,6 +46,9 @@ impl<'s> Reader<'s, '_> {
             Node::Binary { .. } => return self.binary(id),
             // An index map may be given as the lambda itself.
             Node::Lambda { .. } => return self.index_map(id, Some(id)),
+            Node::If { cond, then, other } if let Some(cond) = tree.bool(cond) => {
+                return self.eval(if cond { then } else { other });
+            }
             Node::If { .. } | Node::Slice { .. } | Node::Starred(_) => {
                 return Err(self.error_at("relax-syntax", format!("`{}` means nothing here", self.text(id)), id));
             }
@@ -78,6 +81,8 @@ impl<'s> Reader<'s, '_> {
             return Ok(Value::Module);
         }
         if self.globals.contains(name) {
+            let span = self.span(id);
+            self.refused(format!("Undefined variable: {name}. A function of the module is called through its class"), span);
             let name = self.store.name(name);
             return Ok(Value::Expr(self.store.add(Expr::Global(name))));
         }
@@ -171,10 +176,14 @@ impl<'s> Reader<'s, '_> {
             (Unary::Neg, Value::Int(value)) => Ok(Value::Int(-value)),
             (Unary::Neg, Value::Float(value)) => Ok(Value::Float(-value)),
             (Unary::Neg, Value::Prim(prim)) => {
-                let zero = Dim::Int { value: 0, bits: self.store.prim_dtype(prim).bits };
+                let minus_one = Dim::Int { value: -1, bits: self.store.prim_dtype(prim).bits };
                 let dim = self.store.dim_of_prim(prim);
-                let negative = dim_arith(self.store, PrimOp::Sub, zero, dim);
+                let negative = dim_arith(self.store, PrimOp::Mul, dim, minus_one);
                 Ok(Value::Prim(self.store.prim_of_dim(negative)))
+            }
+            (Unary::Neg, Value::Expr(expr)) if let Some(symbol) = self.symbol_of(expr) => {
+                let prim = self.store.prim(PrimExpr::Var(symbol));
+                self.unary(op, Value::Prim(prim), id)
             }
             (Unary::Pos, value) => Ok(value),
             (Unary::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),

@@ -4,7 +4,7 @@ use super::scope::Meaning;
 use super::stmt::Flow;
 use super::value::Value;
 use super::{Node, Read, Reader};
-use crate::diag::{Diagnostic, Span};
+use crate::diag::Span;
 use crate::ir::{AttrValue, Attrs, DType, ExprId, Function, Id, List, Name, Type, TypeId, VarId};
 use crate::parse::script::tree::{Def, StmtKind};
 use rustc_hash::FxHashSet;
@@ -37,6 +37,13 @@ impl<'s> Reader<'s, '_> {
             }
             if tree.dotted(callee) == Some("R.func") {
                 self.hint("`@R.func` is `@R.function` today", tree.span(decorator));
+            }
+            for arg in args {
+                let name = arg.name().map_or("", |name| tree.text(name));
+                if !["pure", "private", "check_well_formed"].contains(&name) {
+                    let message = format!("function() got an unexpected keyword argument '{name}'");
+                    self.error_at("relax-unknown-arg", message, arg.value);
+                }
             }
             let flag = |wanted: &str| {
                 args.iter()
@@ -87,9 +94,9 @@ impl<'s> Reader<'s, '_> {
         }
         let key = self.store.name("global_symbol");
         if decorator.private && attrs.iter().any(|(name, _)| *name == key) {
-            // Programs of other years have both.
-            let message = "TVM refuses a private function with a `global_symbol`: leave `private=True` or the attribute out";
-            self.diagnostics.push(Diagnostic::warning("relax-private", message, def.name));
+            let message = "A private function may not have the kGlobalSymbol (\"global_symbol\") attribute: leave `private=True` or \
+                           the attribute out";
+            self.refused(message, def.name);
         }
         if symbol && !attrs.iter().any(|(name, _)| *name == key) {
             let name = self.store.name(tree.text(def.name));
@@ -121,10 +128,11 @@ impl<'s> Reader<'s, '_> {
         self.symbolic_variables(def);
         let mut vars = Vec::with_capacity(params.len());
         let mut failed = false;
+        self.in_signature = true;
         for param in params {
             let name = tree.text(param.name);
-            if param.default.is_some() || param.stars > 0 {
-                self.error("relax-syntax", "parameters have no defaults and no stars", param.name);
+            if param.stars > 0 {
+                self.error("relax-syntax", "parameters have no stars", param.name);
                 failed = true;
                 continue;
             }
@@ -132,6 +140,10 @@ impl<'s> Reader<'s, '_> {
                 Some(annotation) => self.ty(annotation),
                 None => Err(self.error("relax-annotation", format!("the parameter `{name}` needs a type"), param.name)),
             };
+            if vars.iter().any(|var| self.store.var_name(*var) == name) {
+                self.error("relax-duplicate", format!("Variable {name} already defined in current scope"), param.name);
+                failed = true;
+            }
             let known = match self.scopes.get(name) {
                 Some(Meaning::Symbol(symbol)) => Some(*symbol),
                 _ => None,
@@ -160,6 +172,7 @@ impl<'s> Reader<'s, '_> {
             },
             None => None,
         };
+        self.in_signature = false;
         if failed { Err(super::Stop) } else { Ok(Signature { params: vars, ret }) }
     }
 
@@ -178,11 +191,22 @@ impl<'s> Reader<'s, '_> {
         for param in tree.params(def.type_params) {
             self.declare_symbol(tree.text(param.name), DType::I64);
         }
-        let annotations = params.iter().filter_map(|param| param.annotation).chain(def.ret);
+        let annotations = params.iter().map(|param| (param.annotation, Some(tree.text(param.name)))).chain([(def.ret, None)]);
         let mut stack: Vec<(Id<Node>, bool)> = Vec::new();
-        for annotation in annotations {
-            stack.push((annotation, false));
+        let mut before: FxHashSet<&'s str> = FxHashSet::default();
+        for (annotation, param) in annotations {
+            stack.extend(annotation.map(|annotation| (annotation, false)));
             while let Some((id, in_shape)) = stack.pop() {
+                let text = match tree.expr(id) {
+                    Node::Name => tree.text(tree.span(id)),
+                    Node::Str if in_shape => names.get(&*tree.string(id).unwrap_or_default()).copied().unwrap_or_default(),
+                    _ => "",
+                };
+                // A parameter that holds a scalar is known to the types behind it.
+                if names.contains(text) && !before.contains(text) && matches!(self.scopes.get(text), Some(Meaning::Symbol(_))) {
+                    let message = format!("Variable {text} already defined in current scope: it stands before its parameter");
+                    self.error_at("relax-duplicate", message, id);
+                }
                 let declared = match tree.expr(id) {
                     Node::Name => Some(tree.text(tree.span(id))).filter(|name| self.type_vars.contains(name)),
                     Node::Str if in_shape => {
@@ -224,6 +248,7 @@ impl<'s> Reader<'s, '_> {
                     self.declare_symbol(name, DType::I64);
                 }
             }
+            before.extend(param);
         }
     }
 

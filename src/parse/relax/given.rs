@@ -54,6 +54,7 @@ impl Reader<'_, '_> {
     pub(super) fn lone_value(&mut self) -> Read<AttrValue> {
         self.scopes.open();
         self.define_given();
+        self.in_signature = true;
         let tree = self.tree;
         let [stmt] = tree.stmts(tree.top) else { return Err(Stop) };
         let StmtKind::Assign { value, .. } = stmt.kind else { return Err(Stop) };

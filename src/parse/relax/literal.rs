@@ -5,6 +5,7 @@ use super::{Node, Read, Reader};
 use crate::diag::Span;
 use crate::ir::{AttrValue, DType, Dim, Expr, Id, Object, PrimExpr, PrimId, PrimOp, Tensor, Type};
 use crate::parse::script::tree::Arg;
+use crate::tir::complete_target;
 use std::rc::Rc;
 
 impl Reader<'_, '_> {
@@ -136,6 +137,10 @@ impl Reader<'_, '_> {
             "floormod" => Some(PrimOp::FloorMod),
             other => PrimOp::named(other),
         };
+        if matches!(name, "min" | "max") && prims.len() != 2 {
+            let message = format!("T.{name}() takes 2 arguments, a and b, but {} were given", prims.len());
+            return Err(self.error("relax-missing-arg", message, span));
+        }
         Ok(Value::Prim(match (op, &prims[..]) {
             (Some(op), &[a, b]) => self.store.prim_binary(op, a, b),
             (_, &[cond, then, other]) if name == "Select" => self.store.prim(PrimExpr::Select { cond, then, other }),
@@ -159,6 +164,25 @@ impl Reader<'_, '_> {
         Ok(Value::Attr(AttrValue::Object(target)))
     }
 
+    /// Adds the defaults to a target that is a kind or its fields.
+    fn whole_target(&mut self, value: Value, span: Span) -> Read<Value> {
+        let mut fields = match self.attr_value(&value, span)? {
+            AttrValue::Map(fields) => fields.into_vec(),
+            kind @ AttrValue::Str(_) => vec![(self.store.name("kind"), kind)],
+            _ => return Ok(value),
+        };
+        match complete_target(self.store, &mut fields) {
+            Ok(()) => Ok(Value::Attr(AttrValue::Map(fields.into()))),
+            // Tags and options in a text stay as they are.
+            Err(_)
+                if fields.len() == 1 && matches!(&value, Value::Str(text) if self.store.str(*text).contains(['/', ' ', '{'])) =>
+            {
+                Ok(value)
+            }
+            Err(message) => Err(self.error("relax-target", message, span)),
+        }
+    }
+
     /// Makes a value as a scalar expression.
     pub(super) fn prim_of(&mut self, value: &Value, span: Span) -> Read<PrimId> {
         match value {
@@ -167,7 +191,7 @@ impl Reader<'_, '_> {
             Value::Expr(id) if let Expr::Prim(prim) = self.store.expr(*id) => Ok(prim),
             Value::Bool(value) => Ok(self.store.prim_int(i64::from(*value), DType::BOOL)),
             other => {
-                let dim = self.extent(other, span)?;
+                let dim = self.whole(other, span)?;
                 Ok(self.store.prim_of_dim(dim))
             }
         }
@@ -211,8 +235,12 @@ impl Reader<'_, '_> {
         Ok(Value::Attr(match name {
             "vdevice" => {
                 let global = Value::Str(self.store.name("global"));
+                let target = match args.next("target") {
+                    Some((target, place)) => Some((self.whole_target(target, place)?, place)),
+                    None => None,
+                };
                 let fields = [
-                    ("target", args.next("target")),
+                    ("target", target),
                     ("vdevice_id", or(args.next("vdevice_id"), Value::Int(0))),
                     ("memory_scope", or(args.next("memory_scope"), global)),
                 ];

@@ -47,6 +47,9 @@ struct Stop;
 
 type Read<T> = Result<T, Stop>;
 
+/// The code of a warning about a program that TVM refuses. It is read all the same, because people paste such programs.
+pub const REFUSED: &str = "relax-refused";
+
 /// After so many errors the rest of the text is not read.
 const MAX_ERRORS: usize = 1000;
 
@@ -57,6 +60,8 @@ struct Reader<'s, 'a> {
     strings: &'a FxHashMap<Id<Node>, Tree<'s>>,
     /// The place of the string whose tree is read.
     inside: Option<Span>,
+    /// True while parameters and the result of a function are read, where extents may be strings.
+    in_signature: bool,
     store: &'a mut Store,
     /// Values of names that the text uses and does not have.
     given: &'s [(String, AttrValue)],
@@ -114,6 +119,7 @@ fn read<'s>(
         tree: &tree,
         strings: &strings,
         inside: None,
+        in_signature: false,
         store,
         given,
         diagnostics: found,
@@ -169,6 +175,12 @@ impl<'s, 'a> Reader<'s, 'a> {
     fn error_at(&mut self, code: &'static str, message: impl Into<String>, id: Id<Node>) -> Stop {
         let span = self.span(id);
         self.error(code, message, span)
+    }
+
+    /// Reports what is read here, and refused by TVM.
+    #[cold]
+    fn refused(&mut self, message: impl Into<String>, span: Span) {
+        self.diagnostics.push(Diagnostic::warning(REFUSED, message, span));
     }
 
     /// Reports once that a construct is in the notation of an older TVM.

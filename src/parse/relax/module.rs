@@ -111,6 +111,10 @@ impl<'s> Reader<'s, '_> {
         {
             return self.other_function(&def).ok();
         }
+        for def in defs.iter().skip(1) {
+            let place = tree.def(*def).name;
+            self.refused("Builder.result has already been set: functions of a module stand in a class", place);
+        }
         for def in defs {
             self.globals.insert(tree.text(tree.def(*def).name));
         }
@@ -160,11 +164,17 @@ impl<'s> Reader<'s, '_> {
     /// Reads `I.module_attrs(...)` and `I.module_global_infos(...)`: before everything, for types refer to them.
     fn module_infos(&mut self, body: List<Stmt>) {
         let tree = self.tree;
+        let mut found = Vec::new();
         for stmt in tree.stmts(body) {
             let StmtKind::Expr(call) = stmt.kind else { continue };
             let Node::Call { callee, args } = tree.expr(call) else { continue };
             let name = tree.dotted(callee).and_then(|name| name.split_once('.')).map(|(_, name)| name);
             let Some(arg) = tree.args(args).first() else { continue };
+            if let Some(name) = name.filter(|name| found.contains(name)) {
+                let what = name.trim_start_matches("module_");
+                self.error("relax-duplicate", format!("Duplicate module {what}, previous one stands above"), stmt.span);
+            }
+            found.extend(name);
             match name {
                 Some("module_attrs") => {
                     if let Ok(attrs) = self.info(arg.value) {

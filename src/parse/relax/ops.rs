@@ -5,7 +5,7 @@ use super::call::Args;
 use super::value::{CallParts, Value};
 use super::{Read, Reader};
 use crate::diag::Span;
-use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Double, Expr, Store, TypeId};
+use crate::ir::{AttrValue, Attrs, AttrsId, DType, DTypeCode, Dim, Double, Expr, Store, Type, TypeId};
 use crate::ops::{self, ArgKind, AttrKind, AttrsSchema, RelaxArg, RelaxOp};
 use crate::parse::suggest::nearest;
 
@@ -70,6 +70,12 @@ impl<'s> Reader<'s, '_> {
         let ty_args = args.types.into_iter().next().map(|(_, types, _)| types).unwrap_or_default();
         let attrs = match name {
             "layout_transform" => attrs.map(|attrs| self.typed_padding(attrs, &operands)),
+            "ones" | "zeros"
+                if matches!(self.store.attr(attrs, "dtype"), None | Some(AttrValue::DType(None) | AttrValue::Null)) =>
+            {
+                let message = format!("{name}() missing 1 required positional argument: 'dtype'");
+                return Err(self.error("relax-missing-arg", message, span));
+            }
             "arange" => attrs.map(|attrs| self.typed_range(attrs, &operands)),
             _ => attrs,
         };
@@ -98,6 +104,10 @@ impl<'s> Reader<'s, '_> {
         let is_integer = |value: &Value| match value {
             Value::Expr(expr) => match self.store.expr(*expr) {
                 Expr::Prim(prim) => self.store.prim_dtype(prim).code == DTypeCode::Int,
+                Expr::Var(var) => {
+                    let ty = self.store.var_type(var).map(|ty| self.store.type_of_id(ty));
+                    matches!(ty, Some(Type::Prim(dtype)) if dtype.code == DTypeCode::Int)
+                }
                 _ => false,
             },
             _ => false,
@@ -163,6 +173,9 @@ impl<'s> Reader<'s, '_> {
             // An omitted optional shape is written as an empty tuple.
             (ArgKind::Shape, Value::Tuple(items)) if arg.optional && items.is_empty() => self.argument(Value::Tuple(items), span),
             (ArgKind::Shape, value @ (Value::Tuple(_) | Value::List(_) | Value::Int(_) | Value::Prim(_))) => {
+                if arg.name != "size" && !matches!(value, Value::Tuple(_) | Value::List(_)) {
+                    self.refused("shape must be a tuple/list or a Relax shape expression", span);
+                }
                 let mut dims = self.extents(&value, span)?;
                 // One number is a square.
                 if arg.name == "size" && dims.len() == 1 && !matches!(value, Value::Tuple(_) | Value::List(_)) {
@@ -170,11 +183,16 @@ impl<'s> Reader<'s, '_> {
                 }
                 Ok(Value::Expr(self.shape_node(&dims)))
             }
+            // A number beside a tensor has 32 bits.
+            (_, value @ (Value::Int(_) | Value::Float(_))) if matches!(arg.name, "x1" | "x2") => {
+                let value = self.narrow(value);
+                self.argument(value, span)
+            }
             (ArgKind::Tuple, Value::List(items)) => Ok(Value::Tuple(items)),
             (ArgKind::DType, Value::Str(text)) => {
                 let text = self.store.name_rc(text);
                 let dtype = self.dtype(&text.0, span)?.unwrap_or(DType::F32);
-                let ty = self.store.ty(crate::ir::Type::Any);
+                let ty = self.store.ty(Type::Any);
                 Ok(Value::Expr(self.store.add_typed(Expr::DataType(dtype), Some(ty))))
             }
             (_, value) => self.argument(value, span),
@@ -258,6 +276,9 @@ impl<'s> Reader<'s, '_> {
                 ("roi", _) if op.name.starts_with("image.resize") => {
                     let axes = if op.name.ends_with("3d") { 3 } else { 2 };
                     *value = self.region(value, 2 * axes);
+                }
+                ("scale", AttrValue::Float(scale)) if op.name.starts_with("nn.attention") => {
+                    *value = AttrValue::Dim(Dim::Expr(self.store.prim_float(scale.0, DType::F32)));
                 }
                 ("out_layout", AttrValue::Null) => {
                     if let Some((_, layout)) = &layout {

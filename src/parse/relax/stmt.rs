@@ -4,9 +4,10 @@ use super::scope::Meaning;
 use super::value::Value;
 use super::{Node, Read, Reader, Stop};
 use crate::diag::Span;
-use crate::ir::{Binding, Expr, ExprId, Id, List, TypeId, VarId};
-use crate::parse::script::tree::{Stmt, StmtKind};
+use crate::ir::{Binding, Expr, ExprId, Id, List, Type, TypeId, VarId};
+use crate::parse::script::tree::{Arm, Stmt, StmtKind};
 use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 
 /// The end of a block of statements.
 pub(super) enum Flow {
@@ -77,27 +78,31 @@ impl<'s> Reader<'s, '_> {
                         return Err(self.error("relax-output", message, span));
                     }
                     Value::None | Value::Output | Value::FuncAttr(_) => {}
-                    value => {
+                    Value::Expr(_) | Value::Call(_) | Value::Item(..) | Value::Tuple(_) => {
                         // Only values of the empty tuple type may stand alone, so the value gets that type.
                         let ty = self.store.tuple_type(&[]);
                         self.emit(value, Some("_"), Some(ty), true, span)?;
+                    }
+                    other => {
+                        let message = format!("Unsupported Expr stmt type: {} stands alone", other.describe());
+                        return Err(self.error("relax-syntax", message, span));
                     }
                 }
             }
             StmtKind::Return(value) => {
                 let value = match value {
-                    Some(value) => self.eval(value)?,
+                    Some(value) => self.eval(value)?.among_others(),
                     None => return Err(self.error("relax-syntax", "`return` needs a value", span)),
                 };
+                if matches!(value, Value::None) {
+                    let message = "Cannot convert None with type <class 'NoneType'> to `relax.Expr: write `R.tuple()`";
+                    return Err(self.error("relax-syntax", message, span));
+                }
                 return Ok(Flow::Return(self.operand(value, span)?));
             }
             StmtKind::With { items, body } => return self.with(span, self.tree.with_items(items), body),
             StmtKind::If { arms, other } => {
-                let [arm] = self.tree.arms(arms) else {
-                    return Err(self.error("relax-syntax", "`elif` is not part of Relax: nest an `if` in the `else`", span));
-                };
-                let (cond, then) = (arm.cond, arm.body);
-                self.branch(span, cond, then, other, local)?;
+                self.branch(span, self.tree.arms(arms), other, local)?;
             }
             StmtKind::Def(def) => self.inner_function(def, local)?,
             StmtKind::Pass => {}
@@ -175,16 +180,27 @@ impl<'s> Reader<'s, '_> {
             }
             Value::NewSymbol(dtype) => {
                 // The signature may have declared it, or a parameter be it.
-                let known = match self.scopes.get(name) {
-                    Some(Meaning::Symbol(symbol)) => Some(*symbol),
-                    _ => None,
-                };
-                if known.is_none_or(|symbol| self.store.symbol(symbol).dtype != dtype) {
-                    self.declare_symbol(name, dtype);
+                match self.scopes.get(name) {
+                    Some(Meaning::Symbol(symbol)) => {
+                        let known = self.store.symbol(*symbol).dtype;
+                        if known != dtype {
+                            let message = format!("Expected the same dtype for PrimType values but got {dtype} vs {known}");
+                            return Err(self.error("relax-symbol", message, span));
+                        }
+                    }
+                    Some(Meaning::Var(var)) if self.store.var_data(*var).symbol.is_none() => {
+                        let message = "Cannot redefine a non-PrimType object to a PrimType value. Please define the PrimType \
+                                       value with another name.";
+                        return Err(self.error("relax-symbol", message, span));
+                    }
+                    Some(Meaning::Var(_)) => {}
+                    _ => {
+                        self.declare_symbol(name, dtype);
+                    }
                 }
                 return Ok(());
             }
-            Value::Attr(_) | Value::Type(_) | Value::Dict(_) | Value::Str(_) => {
+            Value::Attr(_) | Value::Type(_) | Value::Dict(_) | Value::List(_) | Value::Str(_) | Value::None => {
                 self.scopes.define(name, Meaning::Value(value));
                 return Ok(());
             }
@@ -192,12 +208,12 @@ impl<'s> Reader<'s, '_> {
         }
         let value = match (value, ty.map(|ty| self.store.type_of_id(ty).clone())) {
             // A number that is annotated as a scalar is one; otherwise it is a constant.
-            (Value::Int(value), Some(crate::ir::Type::Prim(dtype))) if dtype.is_float() => {
+            (Value::Int(value), Some(Type::Prim(dtype))) if dtype.is_float() => {
                 Value::Prim(self.store.prim_float(value as f64, dtype))
             }
-            (Value::Int(value), Some(crate::ir::Type::Prim(dtype))) => Value::Prim(self.store.prim_int(value, dtype)),
-            (Value::Bool(value), Some(crate::ir::Type::Prim(dtype))) => Value::Prim(self.store.prim_int(i64::from(value), dtype)),
-            (Value::Float(value), Some(crate::ir::Type::Prim(dtype))) => Value::Prim(self.store.prim_float(value, dtype)),
+            (Value::Int(value), Some(Type::Prim(dtype))) => Value::Prim(self.store.prim_int(value, dtype)),
+            (Value::Bool(value), Some(Type::Prim(dtype))) => Value::Prim(self.store.prim_int(i64::from(value), dtype)),
+            (Value::Float(value), Some(Type::Prim(dtype))) => Value::Prim(self.store.prim_float(value, dtype)),
             (value @ (Value::Int(_) | Value::Float(_) | Value::Bool(_)), _) => self.constant(value, None, at)?,
             // A constant without a value has the type that is written for it.
             (Value::Expr(id), Some(_)) if self.is_unknown_constant(id) => Value::Expr(self.type_unknown_constant(id, ty)),
@@ -212,21 +228,19 @@ impl<'s> Reader<'s, '_> {
     fn unpack(&mut self, targets: &[Id<Node>], value: Value, local: &dyn Fn(&str) -> bool, at: Span) -> Read<()> {
         let values: Vec<Value> = match value {
             Value::Tuple(items) | Value::List(items) => items,
-            value => {
-                let tuple = match value {
-                    Value::Expr(id) => id,
-                    other => {
-                        let var = self.emit(other, None, None, true, at)?;
-                        self.store.use_var(var)
-                    }
+            // TVM counts the fields of a variable, and finds no end where it knows no type yet.
+            Value::Expr(tuple) => {
+                let count = match self.store.checked_type(tuple).map(|ty| self.store.type_of_id(ty)) {
+                    Some(Type::Tuple(fields)) => fields.len(),
+                    Some(_) => usize::MAX,
+                    None => targets.len(),
                 };
+                self.unpackable(targets.len(), count, at)?;
                 (0..targets.len() as u32).map(|index| Value::Item(Box::new(Value::Expr(tuple)), index)).collect()
             }
+            _ => return self.unpackable(targets.len(), usize::MAX, at),
         };
-        if values.len() != targets.len() {
-            let message = format!("{} names for {} values", targets.len(), values.len());
-            return Err(self.error("relax-syntax", message, at));
-        }
+        self.unpackable(targets.len(), values.len(), at)?;
         for (&target, value) in targets.iter().zip(values) {
             let span = self.span(target);
             let Some(name) = self.tree.name(target) else {
@@ -237,11 +251,25 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
+    /// Refuses to give so many values to so many names.
+    fn unpackable(&mut self, names: usize, values: usize, at: Span) -> Read<()> {
+        let message = match names.cmp(&values) {
+            Ordering::Equal => return Ok(()),
+            Ordering::Less => format!("too many values to unpack (expected {names})"),
+            Ordering::Greater => format!("not enough values to unpack (expected {names}, got {values})"),
+        };
+        Err(self.error("relax-syntax", message, at))
+    }
+
     /// Reads `with R.dataflow():`.
     fn with(&mut self, span: Span, items: &[crate::parse::script::tree::WithItem], body: List<Stmt>) -> Read<Flow> {
         let [item] = items else {
             return Err(self.error("relax-syntax", "one context is expected behind `with`", span));
         };
+        if let Some(target) = item.target {
+            let message = "Relax syntax doesn't allow binding expressions in `with` to variables";
+            return Err(self.error_at("relax-syntax", message, target));
+        }
         if !matches!(self.eval(item.context)?, Value::Dataflow) {
             return Err(self.error_at("relax-syntax", "the only context of Relax is `R.dataflow()`", item.context));
         }
@@ -325,28 +353,25 @@ impl<'s> Reader<'s, '_> {
         Ok(outputs)
     }
 
-    /// Reads `if cond:` with both branches.
-    fn branch(
-        &mut self,
-        span: Span,
-        cond: Id<Node>,
-        then: List<Stmt>,
-        other: List<Stmt>,
-        local: &dyn Fn(&str) -> bool,
-    ) -> Read<()> {
+    /// Reads `if cond:` with both branches. An `elif` is an `if` in the `else`.
+    fn branch(&mut self, span: Span, arms: &[Arm], other: List<Stmt>, local: &dyn Fn(&str) -> bool) -> Read<()> {
         if self.builder.dataflow {
-            return Err(self.error("relax-if", "a dataflow block has no branches", span));
+            return Err(self.error("relax-if", "Cannot create an IfFrame inside a dataflow block.", span));
         }
+        let &[Arm { cond, body: then }, ref rest @ ..] = arms else { return Err(Stop) };
         if other.is_empty() {
             return Err(self.error("relax-if", "both branches of an `if` bind the result: `else` is missing", span));
         }
         let cond = self.eval(cond)?;
-        let then = self.one_branch(then, "_then", span);
+        let then = self.one_branch(&[], then, "_then", span);
         let other_body = other;
-        let other = self.one_branch(other_body, "_else", span);
+        let other = self.one_branch(rest, other_body, "_else", span);
         let ((then, name, first), (other, other_name, second)) = (then?, other?);
         if name != other_name {
-            let message = format!("one branch ends by binding `{name}`, the other `{other_name}`: both give the result its name");
+            let message = format!(
+                "both branches must provide the same variable. However, the R.Then branch provides variable {name}, while the \
+                 R.Else branch provides variable {other_name}"
+            );
             return Err(self.error("relax-if", message, span));
         }
         let cond = self.operand(cond, span)?;
@@ -380,11 +405,14 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Reads a branch; returns it with the name and type of its last binding, which is the value of the branch.
-    fn one_branch(&mut self, body: List<Stmt>, suffix: &str, span: Span) -> Read<(ExprId, String, Option<TypeId>)> {
+    /// Reads a branch, or the arms and the `else` that are left; returns it with the name and type of its last binding, which is the value of the branch.
+    fn one_branch(&mut self, arms: &[Arm], body: List<Stmt>, suffix: &str, span: Span) -> Read<(ExprId, String, Option<TypeId>)> {
         self.scopes.open();
         self.builder.open();
-        let flow = self.statements(body, &Outputs::default());
+        let flow = match arms {
+            [] => self.statements(body, &Outputs::default()),
+            arms => self.branch(span, arms, body, &|_| true).map(|()| Flow::On),
+        };
         self.scopes.close();
         let last = match flow {
             Ok(Flow::On) => self.builder.take_last(),

@@ -186,7 +186,7 @@ fn what_tvm_refuses_of_dataflow_blocks_and_tensor_types_is_refused() {
     }
     assert!(codes(&text(tensor, block)).is_empty());
     let private = text(tensor, &format!("    R.func_attr({{\"global_symbol\": \"f\"}})\n{block}"));
-    assert_eq!(codes(&private.replace("R.function", "R.function(private=True)")), ["relax-private"]);
+    assert_eq!(codes(&private.replace("R.function", "R.function(private=True)")), ["relax-refused"]);
 }
 
 /// TVM 0.27 reads it so, too, and prints the device by its kind.

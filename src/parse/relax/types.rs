@@ -236,6 +236,11 @@ impl<'s> Reader<'s, '_> {
     /// Reads an extent that is written as a string.
     fn quoted(&mut self, id: Id<Node>) -> Read<Value> {
         let strings = self.strings;
+        if !self.in_signature {
+            let message = "String-defined shape expr is only allowed when parsing function parameters and return annotations for \
+                           TVMScript.";
+            return Err(self.error_at("relax-shape", message, id));
+        }
         let Some(inner) = strings.get(&id).filter(|_| self.inside.is_none()) else {
             return Err(self.error_at("relax-shape", format!("`{}` is not an expression", self.text(id)), id));
         };

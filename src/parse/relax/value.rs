@@ -190,8 +190,23 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Returns a value as an extent.
+    /// Returns a value as an extent of a shape, which has 64 bits.
     pub(super) fn extent(&mut self, value: &Value, span: Span) -> Read<Dim> {
+        let dim = self.whole(value, span)?;
+        let dtype = match dim {
+            Dim::Symbol(symbol) => self.store.symbol(symbol).dtype,
+            Dim::Expr(prim) => self.store.prim_dtype(prim),
+            _ => DType::I64,
+        };
+        if dtype != DType::I64 {
+            let message = format!("the value in ShapeType can only have dtype of int64, found {dtype}");
+            return Err(self.error("relax-shape", message, span));
+        }
+        Ok(dim)
+    }
+
+    /// Returns a value as a whole number or symbolic arithmetic.
+    pub(super) fn whole(&mut self, value: &Value, span: Span) -> Read<Dim> {
         match value {
             Value::Int(value) => Ok(Dim::Int { value: *value, bits: 64 }),
             Value::Bool(value) => Ok(Dim::Int { value: i64::from(*value), bits: 64 }),

@@ -12,6 +12,8 @@
 mod tests;
 mod typed;
 
+pub(crate) use typed::impossible_casts;
+
 use crate::diag::{Diagnostic, Span};
 use crate::infer::relax::effects::is_pure_callee;
 use crate::infer::relax::types::symbols;

@@ -45,6 +45,30 @@ pub(super) fn verify(store: &mut Store, module: &Module) -> Vec<Diagnostic> {
     check.errors
 }
 
+/// Returns errors about casts of values to types that they cannot have. TVM refuses them when a program is written, and not in
+/// what a pass has made.
+pub(crate) fn impossible_casts(store: &mut Store, roots: &[ExprId]) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for root in roots {
+        for id in post_order(store, *root) {
+            let Expr::Seq { blocks, .. } = store.expr(id) else { continue };
+            let bindings: Vec<Binding> = store.bindings(blocks).collect();
+            for Binding { var, value, cast } in bindings {
+                if let (Some(cast), Some(given)) = (cast, store.checked_type(value))
+                    && fit(store, given, cast) == Fit::Never
+                {
+                    let (given, cast) = (relax_ty(store, given), relax_ty(store, cast));
+                    let message = format!(
+                        "It is impossible to match cast any value into the target ty. But got value type: {given}, given type: {cast}"
+                    );
+                    errors.push(Diagnostic::error("relax-type", message, store.var_span(var)));
+                }
+            }
+        }
+    }
+    errors
+}
+
 struct Check<'a> {
     store: &'a mut Store,
     module: &'a Module,
@@ -113,8 +137,14 @@ impl Check<'_> {
             let message = format!("R.{name} expects the first argument to be a GlobalVar referring to a TIR PrimFunc.");
             return self.error("relax-call-tir", message, callee);
         };
-        let Some(Expr::PrimFunc(program)) = self.module.function(global).map(|function| self.store.expr(function)) else {
-            return;
+        let program = match self.module.function(global).map(|function| self.store.expr(function)) {
+            Some(Expr::PrimFunc(program)) => program,
+            Some(Expr::Function(_)) => {
+                let message =
+                    format!("R.{name} expects a TIR PrimFunc, but its callee is a function of Relax, which is called itself.");
+                return self.error("relax-call-tir", message, callee);
+            }
+            _ => return,
         };
         let program = self.store.prim_func(program).clone();
         let given: Vec<ExprId> = self.store.items(fields).collect();

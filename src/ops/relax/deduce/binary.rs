@@ -2,7 +2,7 @@
 //! ternary.cc).
 
 use super::{Deduce, Tensor, int};
-use crate::ir::{DType, Dim, Extents, TensorInfo, Type, TypeId, show_type};
+use crate::ir::{DType, Dim, Extents, TensorInfo, Type, TypeId, show_relax_type};
 use std::rc::Rc;
 
 /// An operand: a tensor, or a scalar that counts as a tensor of one element.
@@ -41,7 +41,7 @@ fn operand(cx: &mut Deduce<'_>, index: usize) -> Result<Operand, String> {
     }
     cx.tensor_of(ty).map(Operand::Tensor).ok_or_else(|| {
         let side = if index == 0 { "LHS" } else { "RHS" };
-        let given = show_type(cx.store, ty);
+        let given = show_relax_type(cx.store, ty);
         format!(
             "Arguments to binary operators must be either R.Tensor or R.Prim types, but the {side} of {} has type {given}",
             cx.op

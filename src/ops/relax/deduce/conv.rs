@@ -58,6 +58,7 @@ struct Conv {
 
 /// Checks the operands of both kinds; the inner error means "not known", with the rank of the result.
 fn operands(cx: &mut Deduce<'_>, spatial: &str, weight_first: &str) -> Result<Result<Conv, usize>, String> {
+    cx.lengths(&["strides", "padding", "dilation", "output_padding"], spatial.len())?;
     cx.arity(2)?;
     let (data, weight) = (cx.tensor(0)?, cx.tensor(1)?);
     let plain_data = format!("NC{spatial}");

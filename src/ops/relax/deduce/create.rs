@@ -52,6 +52,9 @@ pub fn arange(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(3)?;
     let dtype = cx.dtype("dtype");
     if let (Some(start), Some(end), Some(step)) = (cx.scalar(0), cx.scalar(1), cx.scalar(2)) {
+        if step.known() == Some(0) {
+            return Err("Divide by zero".to_owned());
+        }
         let span = cx.arith(PrimOp::Sub, end, start);
         let above = cx.arith(PrimOp::Add, span, step);
         let last = cx.arith(PrimOp::Sub, above, int(1));
@@ -104,6 +107,9 @@ pub fn shape_of(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `tensor_to_shape`: a vector of extents as a shape of that rank.
 pub fn tensor_to_shape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
+    if let Some(rank) = data.rank.filter(|rank| *rank != 1) {
+        return Err(format!("relax.tensor_to_shape expected argument to be 1-d, but it has {rank} dimensions"));
+    }
     let rank = data.shape.as_deref().and_then(|shape| u32::try_from(shape.first()?.known()?).ok());
     let extents = rank.map_or(crate::ir::Extents::Unknown, crate::ir::Extents::Rank);
     Ok(cx.store.ty(Type::Shape(extents)))

@@ -1,7 +1,7 @@
 //! Parts of tensors (TVM: src/relax/op/tensor/index.cc).
 
 use super::{Deduce, int};
-use crate::ir::{Dim, Expr, Extents, PrimOp, Type, TypeId};
+use crate::ir::{DType, Dim, Expr, Extents, PrimOp, Type, TypeId};
 
 /// `take`: the shape of the indices replaces an axis. A scalar index removes the axis.
 pub fn take(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -56,6 +56,9 @@ pub fn strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             "For operator strided_slice, the number of axes provided must match the number of 'begin', 'end' and 'strides'."
                 .to_owned(),
         );
+    }
+    if strides.iter().any(|stride| stride.known() == Some(0)) {
+        return Err("Divide by zero".to_owned());
     }
     let Some(mut shape) = data.dims() else {
         return if axes.is_empty() { Ok(cx.ty(0)) } else { vague(cx) };
@@ -116,5 +119,20 @@ fn scalars(cx: &mut Deduce<'_>, index: usize) -> Option<Vec<Dim>> {
 /// `dynamic_strided_slice`: the same rank, with unknown extents.
 pub fn dynamic_strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
+    for (index, what) in [(1, "begin"), (2, "end"), (3, "strides")] {
+        let list = cx.tensor(index)?;
+        if let Some(dtype) = list.dtype().filter(|dtype| *dtype != DType::I64) {
+            return Err(format!(
+                "Dynamic strided_slice expects the input {what} values to be all int64. However, {what} has dtype {dtype}."
+            ));
+        }
+        if list.rank.is_some_and(|rank| rank != 1) {
+            return Err(format!("Dynamic strided slice requires {what} to be 1d tensor (list of values)."));
+        }
+        let count = list.shape.as_ref().and_then(|shape| shape[0].known());
+        if count.zip(data.rank).is_some_and(|(count, rank)| count != rank as i64) {
+            return Err(format!("Dynamic strided slice requires the number of indices in {what} to equal the number of axes."));
+        }
+    }
     Ok(cx.vague(data.rank, data.dtype(), data.vdevice()))
 }

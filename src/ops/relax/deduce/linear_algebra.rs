@@ -2,7 +2,7 @@
 
 use super::{Deduce, Tensor};
 use crate::ir::sort::sort_by;
-use crate::ir::{Dim, Extents, TypeId};
+use crate::ir::{Dim, Extents, TypeId, show_dim, show_relax_type};
 
 /// `matmul`: as NumPy multiplies, with leading axes broadcast.
 pub fn matmul(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -26,7 +26,13 @@ pub fn matmul(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let Some(mut shape) = cx.broadcast(x_lead, y_lead)? else { return Ok(cx.vague(Some(rank), dtype, vdevice)) };
     let (x_inner, y_inner) = (x[a_rank - 1], if b_vector { y[0] } else { y[b_rank - 2] });
     if cx.differ(x_inner, y_inner) {
-        return Err("Matmul requires the reduction length of the operands to be equal.".to_owned());
+        let [x, y] = [x_inner, y_inner].map(|dim| show_dim(cx.store, dim));
+        return Err(format!(
+            "Matmul requires the reduction length of the operands to be equal. However, the LHS has type {}, while the RHS has \
+             type {}. The reduction dimensions of {x} and {y} are not equal.",
+            show_relax_type(cx.store, cx.types[0]),
+            show_relax_type(cx.store, cx.types[1])
+        ));
     }
     if !a_vector {
         shape.push(x[a_rank - 2]);
@@ -86,6 +92,10 @@ pub fn einsum(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             match known.iter_mut().find(|(other, _)| *other == letter) {
                 // An axis of extent one is broadcast.
                 Some(entry) if entry.1.known() == Some(1) => entry.1 = *extent,
+                Some(entry) if extent.known() != Some(1) && cx.differ(entry.1, *extent) => {
+                    let [a, b] = [entry.1, *extent].map(|dim| dim.known().unwrap_or_default());
+                    return Err(format!("Cannot broadcast extents {a} and {b}"));
+                }
                 Some(_) => {}
                 None => known.push((letter, *extent)),
             }

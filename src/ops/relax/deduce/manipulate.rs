@@ -285,6 +285,7 @@ pub fn split(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn collapse_sum_like(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let target = cx.tensor(1)?;
+    collapses(cx, &data, &target.info.extents)?;
     Ok(cx.like(&target, data.dtype()))
 }
 
@@ -292,7 +293,18 @@ pub fn collapse_sum_like(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn collapse_sum_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let shape = cx.shape_arg(1)?;
+    collapses(cx, &data, &shape)?;
     Ok(cx.shaped(shape, data.dtype(), data.vdevice()))
+}
+
+/// Fails if a shape is no sum over axes of the data: each of its extents is that of the data or one.
+fn collapses(cx: &mut Deduce<'_>, data: &Tensor, target: &Extents) -> Result<(), String> {
+    let (Some(data), Some(target)) = (&data.shape, cx.known(target)) else { return Ok(()) };
+    let pairs = data.iter().rev().zip(target.iter().rev());
+    if target.len() > data.len() || pairs.into_iter().any(|(a, b)| b.known() != Some(1) && cx.differ(*a, *b)) {
+        return Err(format!("In {}, the data shape and the target shape do not match the rule of collapse sum.", cx.op));
+    }
+    Ok(())
 }
 
 /// `repeat`: repeats each element, along an axis or of the flattened tensor.
@@ -411,7 +423,12 @@ pub fn index_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         ));
     }
     let mut shape: Option<Vec<Dim>> = Some(Vec::new());
-    for index in &indices {
+    for (at, index) in indices.iter().enumerate() {
+        if let Some(dtype) = index.dtype().filter(|dtype| !super::is_int(*dtype)) {
+            return Err(format!(
+                "index_tensor requires every index tensor to have an integer dtype; index {at} has dtype {dtype}"
+            ));
+        }
         shape = match (&shape, &index.info.extents) {
             (Some(shape), Extents::Known(next)) => cx.broadcast(shape, next)?,
             _ => None,
@@ -431,6 +448,11 @@ pub fn index_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn meshgrid(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let tensors = cx.tensors(0)?;
     let refs: Vec<&Tensor> = tensors.iter().collect();
+    if let Some((at, rank)) =
+        tensors.iter().enumerate().find_map(|(at, tensor)| Some((at, tensor.rank.filter(|rank| *rank != 1)?)))
+    {
+        return Err(format!("meshgrid expects each input tensor to be 1D. Got ndim = {rank} at index {at}"));
+    }
     let dtype = cx.common_dtype(&refs)?;
     let vdevice = cx.common_vdevice(&refs)?;
     let extents: Option<Vec<Dim>> = tensors.iter().map(|tensor| tensor.shape.as_ref()?.first().copied()).collect();
@@ -441,15 +463,6 @@ pub fn meshgrid(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.tuple(&vec![one; tensors.len()]))
 }
 
-/// `scatter_elements`, `scatter_nd`, `index_put`, `slice_scatter`: the shape of the data.
-pub fn update(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
-    Ok(match data.info.extents {
-        Extents::Known(_) => cx.ty(0),
-        _ => cx.vague(data.rank, data.dtype(), data.vdevice()),
-    })
-}
-
 /// `one_hot`: a new axis of `depth`.
 pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let indices = cx.tensor(0)?;
@@ -458,7 +471,11 @@ pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         crate::ir::Type::Prim(dtype) => Some(*dtype),
         _ => None,
     };
+    cx.whole_numbers(&indices, "one_hot op", "indices")?;
     let depth = cx.int("depth").unwrap_or(0);
+    if depth < 1 {
+        return Err(format!("one_hot: depth must be positive, but got {depth}"));
+    }
     let Some(rank) = indices.rank else { return Ok(cx.vague(None, dtype, indices.vdevice())) };
     let at = cx.axis(cx.int("axis").unwrap_or(-1), rank + 1)?;
     let Some(mut shape) = indices.dims() else {
@@ -515,6 +532,16 @@ pub fn layout_transform(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             data.rank.unwrap_or(0),
             initial.len()
         ));
+    }
+    let padding = match cx.store.attr(cx.attrs, "pad_value") {
+        Some(AttrValue::Float(_)) => Some(DType::F64),
+        Some(AttrValue::Dim(Dim::Expr(prim))) => Some(cx.store.prim_dtype(*prim)),
+        _ => None,
+    };
+    if let (Some(padding), Some(dtype)) = (padding, data.dtype())
+        && padding != dtype
+    {
+        return Err(format!("layout_transform pad_value dtype ({padding}) and input dtype ({dtype}) must be the same"));
     }
     let vague = |cx: &mut Deduce<'_>| Ok(cx.vague(Some(last.len()), data.dtype(), data.vdevice()));
     let Extents::Known(shape) = &data.info.extents else { return vague(cx) };

@@ -5,6 +5,7 @@
 //! type. It fails only where the arguments can never fit; the messages are TVM's in substance.
 
 pub(in crate::ops) mod binary;
+pub(in crate::ops) mod checks;
 pub(in crate::ops) mod conv;
 pub(in crate::ops) mod create;
 pub(in crate::ops) mod grad;
@@ -25,7 +26,7 @@ mod tests;
 
 use crate::ir::{
     AttrValue, AttrsId, DType, DTypeCode, Dim, Expr, ExprId, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Store, TensorInfo,
-    Type, TypeId, VarId, show_type,
+    Type, TypeId, VarId, show_relax_type,
 };
 use crate::ops::dim_arith;
 use crate::tir::arith::{Analyzer, equal_extents};
@@ -97,7 +98,7 @@ impl Deduce<'_> {
     pub fn tensor(&mut self, index: usize) -> Result<Tensor, String> {
         let ty = self.ty(index);
         self.tensor_of(ty).ok_or_else(|| {
-            let given = show_type(self.store, ty);
+            let given = show_relax_type(self.store, ty);
             format!("{} requires input {index} to be a Tensor. However, the given one has type {given}", self.op)
         })
     }
@@ -137,7 +138,7 @@ impl Deduce<'_> {
             _ => None,
         };
         tensors.ok_or_else(|| {
-            let given = show_type(self.store, ty);
+            let given = show_relax_type(self.store, ty);
             format!("{} expects the input to be a Tuple of Tensors. However, the given input is {given}", self.op)
         })
     }
@@ -146,7 +147,7 @@ impl Deduce<'_> {
     pub fn shape_arg(&mut self, index: usize) -> Result<Extents, String> {
         let ty = self.ty(index);
         let Type::Shape(extents) = self.store.type_of_id(ty) else {
-            let given = show_type(self.store, ty);
+            let given = show_relax_type(self.store, ty);
             return Err(format!("{} requires input {index} to be a Shape. However, the given one has type {given}", self.op));
         };
         let extents = extents.clone();

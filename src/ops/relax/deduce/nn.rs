@@ -1,6 +1,6 @@
 //! Activations, normalisation, attention, losses (TVM: src/relax/op/nn/nn.cc and attention.cc).
 
-use super::{Deduce, Tensor, int};
+use super::{Deduce, Tensor, int, is_int};
 use crate::ir::{DType, Dim, Extents, PrimOp, TypeId};
 
 /// `softmax`, `log_softmax`: the type of the input, whose axis has to exist.
@@ -15,18 +15,6 @@ pub fn softmax(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Err(format!("Softmax requires the input tensor to have float dtype. However, the given input dtype is {dtype}"));
     }
     Ok(cx.ty(0))
-}
-
-/// `layer_norm`, `group_norm`, `instance_norm`, `rms_norm`: the type of the input.
-pub fn norm(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
-    if let (Some(rank), Some(axes)) = (data.rank, cx.ints("axes")) {
-        cx.axes(&axes, rank)?;
-    }
-    Ok(match data.info.extents {
-        Extents::Known(_) => cx.ty(0),
-        _ => cx.vague(data.rank, data.dtype(), data.vdevice()),
-    })
 }
 
 /// `batch_norm`: the data, and the moving mean and variance.
@@ -109,6 +97,9 @@ pub fn pixel_shuffle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let factor = cx.int("upscale_factor").unwrap_or(1).max(1);
     let Some(mut shape) = data.dims() else { return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())) };
     let rank = shape.len();
+    if rank >= 3 && cx.is_never_multiple(shape[rank - 3], factor.saturating_mul(factor)) {
+        return Err("Number of input channels must be divisible by the square of the upscale factor".to_owned());
+    }
     if rank < 3 {
         return Err(format!("PixelShuffle expects at least 3 dimensions, but got {rank}"));
     }
@@ -121,6 +112,9 @@ pub fn pixel_shuffle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `batch_flatten`: all axes but the first become one.
 pub fn batch_flatten(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
+    if let Some(rank) = data.rank.filter(|rank| *rank < 2) {
+        return Err(format!("batch_flatten expects input tensor to have at least 2 dimensions, but got {rank}"));
+    }
     match &data.shape {
         Some(shape) if shape.len() == 2 => Ok(cx.ty(0)),
         Some(shape) if !shape.is_empty() => {
@@ -139,17 +133,36 @@ pub fn attention(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Ok(cx.vague(q.rank, q.dtype(), q.vdevice()));
     };
     if q_shape.len() != 4 || k_shape.len() != 4 || v_shape.len() != 4 {
-        return Err("Attention expects a query, key and value of 4 dimensions".to_owned());
+        return Err("The query, key and value should have 4 dimension, namely [batch size, sequence length, number of heads, \
+                    dimension of heads]."
+            .to_owned());
     }
-    let pairs = [
-        (q_shape[0], k_shape[0], "the query and key batch size"),
-        (q_shape[0], v_shape[0], "the query and value batch size"),
-        (k_shape[1], v_shape[1], "the key and value sequence length"),
-        (q_shape[3], k_shape[3], "the query and key dimension of heads"),
-    ];
-    for (a, b, what) in pairs {
+    let same = |cx: &mut Deduce<'_>, a: Dim, b: Dim, [one, other, what]: [&str; 3]| {
         if cx.differ(a, b) {
-            return Err(format!("{what} should be the same"));
+            return Err(format!("The {one} {what} and the {other} {what} should be the same."));
+        }
+        Ok(())
+    };
+    same(cx, q_shape[0], k_shape[0], ["query", "key", "batch size"])?;
+    same(cx, q_shape[0], v_shape[0], ["query", "value", "batch size"])?;
+    for (heads, of) in [(k_shape[2], "key"), (v_shape[2], "value")] {
+        if heads.known().is_some_and(|heads| heads > 0 && cx.is_never_multiple(q_shape[2], heads)) {
+            return Err(format!("The query number of heads should be a multiple of {of} number of heads."));
+        }
+    }
+    same(cx, k_shape[1], v_shape[1], ["key", "value", "sequence length"])?;
+    same(cx, q_shape[3], k_shape[3], ["query", "key", "dimension of heads"])?;
+    if cx.args.len() > 3 {
+        let bias = cx.tensor(3)?;
+        if let Some(rank) = bias.rank.filter(|rank| *rank != 4) {
+            return Err(format!("The bias should have 4 dimensions. However, the bias input has {rank} dimensions."));
+        }
+        if let Some(bias) = &bias.shape {
+            let all = [(q_shape[0], "batch size"), (q_shape[2], "number of heads"), (q_shape[1], "sequence length")];
+            for (index, (extent, what)) in all.into_iter().enumerate().filter(|(index, _)| bias[*index].known() != Some(1)) {
+                same(cx, extent, bias[index], ["query", "bias", what])?;
+            }
+            same(cx, k_shape[1], bias[3], ["key", "bias", "sequence length"])?;
         }
     }
     Ok(cx.out(&[q_shape[0], q_shape[1], q_shape[2], v_shape[3]], q.dtype(), q.vdevice()))
@@ -177,9 +190,50 @@ pub fn cross_entropy(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `nll_loss`: a scalar; with `reduction="none"` the predictions without their classes.
 pub fn nll_loss(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let predictions = cx.tensor(0)?;
-    let dtype: Option<DType> = predictions.dtype();
+    let targets = cx.tensor(1)?;
+    let mut dtype: Option<DType> = predictions.dtype();
     let vdevice = predictions.vdevice();
-    if cx.text("reduction").as_deref() != Some("none") {
+    let reduction = cx.text("reduction");
+    if !matches!(reduction.as_deref(), None | Some("none" | "sum" | "mean")) {
+        return Err("The argument reduction of NLLLoss should be one of the following values: none, mean, sum.".to_owned());
+    }
+    if let Some(other) = targets.dtype().filter(|dtype| !is_int(*dtype)) {
+        return Err(format!("NLLLoss expects the dtype of targets to be int/uint. However, the dtype of targets is {other}"));
+    }
+    if let (Some(a), Some(b)) = (predictions.rank, targets.rank)
+        && a.saturating_sub(2) != b.saturating_sub(1)
+    {
+        return Err("NLLLoss expects number of dimensions K inferred from different arguments to be equal.".to_owned());
+    }
+    let classes =
+        predictions.shape.as_ref().and_then(|shape| if shape.len() == 1 { shape.first() } else { shape.get(1) }.copied());
+    if cx.args.len() > 2 {
+        let weights = cx.tensor(2)?;
+        dtype = cx.common_dtype(&[&predictions, &weights])?;
+        if let Some(rank) = weights.rank.filter(|rank| *rank != 1) {
+            return Err(format!("NLLLoss expects the ndim of weights == 1. However, the ndim of weights is {rank}"));
+        }
+        if let (Some(a), Some(b)) = (classes, &weights.shape)
+            && cx.differ(a, b[0])
+        {
+            return Err("NLLLoss expects number of classes C inferred from different arguments to be equal.".to_owned());
+        }
+    }
+    match (&predictions.shape, &targets.shape) {
+        (Some(a), Some(b)) if a.len() >= 2 && b.is_empty() || a.len() == 1 && !b.is_empty() => {
+            return Err("Shape mismatch for NLLLoss.".to_owned());
+        }
+        (Some(a), Some(b)) if a.len() >= 2 => {
+            if cx.differ(a[0], b[0]) {
+                return Err("NLLLoss expects minibatch size N inferred from different arguments to be equal.".to_owned());
+            }
+            if a[2..].iter().zip(&b[1..]).any(|(a, b)| cx.differ(*a, *b)) {
+                return Err("Shape mismatch for NLLLoss.".to_owned());
+            }
+        }
+        _ => {}
+    }
+    if reduction.as_deref() != Some("none") {
         return Ok(cx.out(&[], dtype, vdevice));
     }
     match &predictions.info.extents {

@@ -20,6 +20,7 @@ fn pool(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
     let list = |cx: &Deduce<'_>, name: &str| cx.ints(name).unwrap_or_default();
     let (size, strides) = (list(cx, "pool_size"), list(cx, "strides"));
     let (padding, dilation) = (list(cx, "padding"), list(cx, "dilation"));
+    cx.lengths(&["pool_size", "strides", "padding", "dilation"], spatial.len())?;
     let ceil = cx.flag("ceil_mode");
     let axes = spatial.len();
     let mut out: Vec<Dim> = shape[..2].to_vec();
@@ -55,6 +56,7 @@ fn adaptive(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
     };
     let to = Layout::parse(&plain_name)?;
     let size = cx.ints("output_size");
+    cx.lengths(&["output_size"], spatial.len())?;
     let Some(mut shape) = plain(cx, &data, &data_layout, &to)? else {
         if size.is_none() && matches!(data.info.extents, Extents::Var(_)) && data_layout == out_layout {
             return Ok(cx.ty(0));

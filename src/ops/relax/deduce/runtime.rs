@@ -1,7 +1,7 @@
 //! Calls of external code, memory, closures (TVM: src/relax/op/op.cc, memory).
 
 use super::{Deduce, Tensor, int};
-use crate::ir::{AttrValue, DType, DTypeCode, Dim, Expr, Extents, PrimOp, Type, TypeId, show_dim, show_type};
+use crate::ir::{AttrValue, DType, DTypeCode, Dim, Expr, Extents, PrimOp, Type, TypeId, show_dim, show_relax_type};
 
 /// `call_tir` and related calls: the type that they name.
 pub fn named(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -25,23 +25,11 @@ pub fn named_in_place(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
     let given = cx.ty(1);
     let Type::Tuple(inputs) = cx.store.type_of_id(given).clone() else { return Ok(result) };
-    let mut seen = Vec::new();
+    written_over(&indices, inputs.len(), "call_tir")?;
     for (at, (index, output)) in indices.iter().zip(&outputs).enumerate() {
-        if *index == -1 {
-            continue;
-        }
-        let Some(input) = usize::try_from(*index).ok().and_then(|index| inputs.get(index)) else {
-            return Err(format!(
-                "In-place index {at} is out of range (must be between -1 and {}, inclusive, but is {index})",
-                inputs.len() as i64 - 1
-            ));
-        };
-        if seen.contains(index) {
-            return Err(format!("All in-place indices must be unique, but index {index} appears more than once."));
-        }
-        seen.push(*index);
+        let Some(input) = usize::try_from(*index).ok().and_then(|index| inputs.get(index)) else { continue };
         let (old, new) = (cx.tensor_of(*input), cx.tensor_of(*output));
-        let [input, output] = [*input, *output].map(|ty| show_type(cx.store, ty));
+        let [input, output] = [*input, *output].map(|ty| show_relax_type(cx.store, ty));
         let Some((shape, dtype)) = new.and_then(|new| Some((new.dims()?, new.dtype()?))) else {
             return Err(format!(
                 "The output type for an in-place mutation must be a tensor with a defined shape and dtype, but output {at} has type \
@@ -61,10 +49,81 @@ pub fn named_in_place(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             ));
         }
     }
-    if seen.is_empty() {
-        return Err("At least one index must have a value other than -1 (or else simply use call_tir)".to_owned());
+    Ok(result)
+}
+
+/// Checks the places of inputs that are written over. `other`: the operator that writes over none.
+fn written_over(indices: &[i64], count: usize, other: &str) -> Result<(), String> {
+    let last = count as i64 - 1;
+    for (at, &index) in indices.iter().enumerate() {
+        if index < -1 || index > last {
+            return Err(format!(
+                "In-place index {at} is out of range (must be between -1 and {last}, inclusive, but is {index})"
+            ));
+        }
+        if index != -1 && indices[..at].contains(&index) {
+            return Err(format!("All in-place indices must be unique, but index {index} appears more than once."));
+        }
+    }
+    if indices.iter().all(|index| *index == -1) {
+        return Err(format!("At least one index must have a value other than -1 (or else simply use {other})"));
+    }
+    Ok(())
+}
+
+/// `call_inplace_packed`: the type that it names, whose parts those of the inputs fit that are written over.
+pub fn named_over_inputs(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let result = if cx.ty_args.is_empty() { cx.any() } else { named(cx)? };
+    let indices = cx.ints("inplace_indices").unwrap_or_default();
+    if cx.args.len() < 2 {
+        return Err(
+            "call_inplace_packed must be called with at least two arguments: a function and what it writes over".to_owned()
+        );
+    }
+    written_over(&indices, cx.args.len() - 1, "call_pure_packed")?;
+    let outputs = match cx.store.type_of_id(result) {
+        _ if indices.len() == 1 => vec![result],
+        Type::Tuple(fields) => fields.to_vec(),
+        _ => return Err("Multiple outputs given via the inplace indices but the derived Type is not a tuple".to_owned()),
+    };
+    for (&index, output) in indices.iter().zip(outputs).filter(|(index, _)| **index >= 0) {
+        let input = cx.ty(index as usize + 1);
+        let fits = match (cx.tensor_of(output), cx.tensor_of(input)) {
+            (Some(new), Some(old)) => {
+                let same = |cx: &mut Deduce<'_>, new: Vec<Dim>, old: Vec<Dim>| {
+                    new.len() == old.len() && new.iter().zip(&old).all(|(a, b)| cx.equal(*a, *b))
+                };
+                new.dtype().is_none_or(|dtype| old.dtype() == Some(dtype))
+                    && new.dims().is_none_or(|new| old.dims().is_some_and(|old| same(cx, new, old)))
+            }
+            _ => output == input || matches!(cx.store.type_of_id(output), Type::Any),
+        };
+        if !fits {
+            let [input, output] = [input, output].map(|ty| show_relax_type(cx.store, ty));
+            return Err(format!(
+                "The derived return Type does not match that for the in-place argument at index {index}: {output} vs {input}"
+            ));
+        }
     }
     Ok(result)
+}
+
+/// `assert_op`: no value, behind a condition.
+pub fn asserted(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let ty = cx.ty(0);
+    let fits = match (cx.store.type_of_id(ty), cx.tensor_of(ty)) {
+        (_, Some(tensor)) => {
+            tensor.dtype().is_none_or(|dtype| dtype == DType::BOOL)
+                && cx.store.rank(&tensor.info.extents).is_none_or(|rank| rank == 0)
+        }
+        (Type::Prim(dtype), _) => *dtype == DType::BOOL,
+        _ => false,
+    };
+    if fits {
+        Ok(cx.void())
+    } else {
+        Err(format!("The argument to assert must be a boolean scalar, but received {}", show_relax_type(cx.store, ty)))
+    }
 }
 
 /// `call_pure_packed`, closures: the type that they name, else any.
@@ -122,7 +181,10 @@ pub fn view(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let op = cx.op;
     let ty = cx.ty(0);
     let Some(data) = cx.tensor_of(ty) else {
-        return Err(format!("Operator {op} expects first argument to be a tensor, but received {}", show_type(cx.store, ty)));
+        return Err(format!(
+            "Operator {op} expects first argument to be a tensor, but received {}",
+            show_relax_type(cx.store, ty)
+        ));
     };
     let shape = view_shape(cx)?;
     let dtype = view_dtype(cx)?;
@@ -181,7 +243,7 @@ fn view_shape(cx: &mut Deduce<'_>) -> Result<Option<Extents>, String> {
         _ => Err(format!(
             "Operator {} expects second argument to be a ShapeExpr, or a void-type (empty relax tuple), but received {}",
             cx.op,
-            show_type(cx.store, ty)
+            show_relax_type(cx.store, ty)
         )),
     }
 }
@@ -218,7 +280,7 @@ fn view_dtype(cx: &mut Deduce<'_>) -> Result<Option<Option<DType>>, String> {
         _ => Err(format!(
             "Operator {} expects the dtype argument to be a relax::DataTypeImm, but received {}",
             cx.op,
-            show_type(cx.store, ty)
+            show_relax_type(cx.store, ty)
         )),
     }
 }
@@ -238,12 +300,12 @@ fn view_offset(cx: &mut Deduce<'_>) -> Result<Option<Dim>, String> {
         Type::Prim(_) => Err(format!(
             "Operator {} expects the relative_byte_offset to be a 64-bit integer, but received {}",
             cx.op,
-            show_type(cx.store, ty)
+            show_relax_type(cx.store, ty)
         )),
         _ => Err(format!(
             "Operator {} expects the relative_byte_offset argument to be a Relax PrimExpr, but received {}",
             cx.op,
-            show_type(cx.store, ty)
+            show_relax_type(cx.store, ty)
         )),
     }
 }

@@ -45,6 +45,9 @@ pub fn arg_reduce(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `bucketize`: indices in the shape of the input.
 pub fn bucketize(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
+    if let Some(rank) = cx.tensor(1)?.rank.filter(|rank| *rank != 1) {
+        return Err(format!("Bucketize requires boundary to be 1-D array but got {rank}"));
+    }
     let dtype = if cx.flag("out_int32") { DType::I32 } else { DType::I64 };
     Ok(cx.like(&data, Some(dtype)))
 }
@@ -75,6 +78,7 @@ pub fn topk(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     match cx.text("ret_type").as_deref() {
         Some("values") => Ok(values),
         Some("indices") => Ok(indices),
+        Some(other) if other != "both" => Err(format!("Unsupported ret type: {other}")),
         _ => Ok(cx.tuple(&[values, indices])),
     }
 }
@@ -83,6 +87,9 @@ pub fn topk(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn unique(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let vdevice = data.vdevice();
+    if let (Some(rank), Some(axis)) = (data.rank, cx.scalar(5).and_then(|axis| axis.known())) {
+        cx.axis(axis, rank)?;
+    }
     let vector = |cx: &mut Deduce<'_>, dtype: Option<DType>| match data.rank {
         Some(0) => cx.out(&[int(1)], dtype, vdevice),
         _ => cx.vague(Some(1), dtype, vdevice),
@@ -110,7 +117,39 @@ pub fn nonzero(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn multinomial(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let prob = cx.tensor(0)?;
     let samples = cx.tensor(1)?;
+    let indices = cx.tensor(2)?;
     let dtype = cx.dtype("dtype");
+    for (what, tensor) in [("prob", &prob), ("uniform_sample", &samples), ("sample_indices", &indices)] {
+        let wanted = if what == "sample_indices" { "int" } else { "float" };
+        if let Some(dtype) =
+            tensor.dtype().filter(|dtype| if wanted == "int" { !super::is_int(*dtype) } else { !dtype.is_float() })
+        {
+            return Err(format!(
+                "Multinomial_from_uniform op requires the input {what} to have {wanted} dtype. However, the given {what} dtype is {dtype}"
+            ));
+        }
+        if let Some(rank) = tensor.rank.filter(|rank| *rank != 2) {
+            return Err(format!(
+                "Multinomial_from_uniform op requires the input {what} to be a 2D tensor. However, the given {what} tensor has ndim {rank}"
+            ));
+        }
+    }
+    if let (Some(a), Some(b)) = (&samples.shape, &indices.shape) {
+        if !cx.equal(a[0], b[0]) {
+            return Err(
+                "Multinomial_from_uniform op requires the input uniform_sample and sample_indices to have the same batch \
+                        size."
+                    .to_owned(),
+            );
+        }
+        if a[1].known() != Some(1) || b[1].known() != Some(1) {
+            return Err(
+                "Multinomial_from_uniform op requires the input uniform_sample and sample_indices to be 2D tensors with \
+                        the second dimension being 1."
+                    .to_owned(),
+            );
+        }
+    }
     match &samples.info.extents {
         Extents::Known(shape) if !shape.is_empty() && matches!(prob.info.extents, Extents::Known(_)) => {
             let rows = shape[0];

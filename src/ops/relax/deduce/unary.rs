@@ -49,6 +49,17 @@ pub fn quantize(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if [&data, &scale, &zero_point].iter().any(|tensor| tensor.dtype().is_none()) {
         return Ok(cx.like(&data, None));
     }
+    let wide = |dtype: &DType| [DType::F32, DType::F16].contains(dtype);
+    let (out, into) = (cx.dtype("out_dtype"), cx.op == "quantize");
+    if out.is_some_and(|dtype| if into { dtype.bits > 16 || wide(&dtype) } else { !wide(&dtype) }) {
+        return Err("Unsupported output datatype attribute for operation".to_owned());
+    }
+    if let Some(dtype) = data.dtype().filter(|dtype| into && !wide(dtype)) {
+        return Err(format!("Unsupported input datatype for operation: {dtype}"));
+    }
+    if let Some(dtype) = scale.dtype().filter(|dtype| !wide(dtype)) {
+        return Err(format!("scale param datatype should be one of [float16, float32], but got {dtype}"));
+    }
     for (name, param) in [("scale", &scale), ("zero_point", &zero_point)] {
         fits_axis(cx, &data, param, name)?;
     }

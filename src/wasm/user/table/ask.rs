@@ -1,13 +1,14 @@
 //! Questions that Python asks about programs: to read texts among its own values, to compare, to count, to list what there is.
 
 use super::write::Writer;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Severity};
 use crate::infer;
 use crate::ir::equal::{self, EqualOptions};
 use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Dialect, Expr, ExprId, PrimFunc, StmtId, Store, TypeId};
 use crate::parse;
 use crate::session::{open, open_parsed};
+use crate::verify;
 use crate::wasm::user::{Js, Lent, Words, error, module_words, with};
 use crate::wasm::view;
 use rustc_hash::FxHasher;
@@ -18,8 +19,10 @@ fn diagnostics(found: &[Diagnostic]) -> js_sys::Array {
     let one = |found: &Diagnostic| {
         let (start, end) = found.span.map_or((-1.0, -1.0), |span| (f64::from(span.start), f64::from(span.end)));
         let notes: Vec<String> = found.notes.iter().map(ToString::to_string).collect();
+        // Python is as strict as TVM.
+        let severity = if found.code == parse::REFUSED { Severity::Error } else { found.severity };
         js_sys::Array::of5(
-            &found.severity.word().into(),
+            &severity.word().into(),
             &found.message.as_str().into(),
             &start.into(),
             &end.into(),
@@ -43,7 +46,7 @@ pub fn table_parse(text: &str, names: &[u32], texts: &str, infer: bool) -> Js<js
     with(|lent| {
         let given = given(lent, names, texts)?;
         let mark = lent.store.mark();
-        let opened = if lent.dialect == Dialect::Relay {
+        let mut opened = if lent.dialect == Dialect::Relay {
             open(&mut lent.store, text)
         } else {
             // Saved JSON is no script: it is read as wherever a program is opened.
@@ -59,6 +62,10 @@ pub fn table_parse(text: &str, names: &[u32], texts: &str, infer: bool) -> Js<js
                 crate::session::Opened { module: program.module, expr: program.expr, diagnostics, choices }
             }
         };
+        if infer && lent.dialect != Dialect::Relay {
+            let roots: Vec<_> = opened.module.functions().iter().map(|(_, root)| *root).chain(opened.expr).collect();
+            opened.diagnostics.extend(verify::impossible_casts(&mut lent.store, &roots));
+        }
         lent.store.disown(mark);
         let expr = opened.expr.map_or(0, |id| id.index() as u32 + 1);
         let words = js_sys::Uint32Array::from(&module_words(&opened.module)[..]);
