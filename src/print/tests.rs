@@ -2,8 +2,15 @@ use super::*;
 use crate::ir::{AttrValue, DType, Dim, Expr, Function, List, Tensor, TypeId, VarId};
 use crate::ops::build;
 
-const BODY: PrintOptions =
-    PrintOptions { numbering: Numbering::Exact, types: true, metadata: false, header: false, ..PrintOptions::default() };
+const BODY: PrintOptions = PrintOptions {
+    numbering: Numbering::Exact,
+    types: true,
+    metadata: false,
+    header: false,
+    verbose: false,
+    sugar: true,
+    marks: None,
+};
 
 fn free(store: &mut Store, name: &str) -> ExprId {
     let var = store.var(name, None);

@@ -111,7 +111,7 @@ impl<'s> Reader<'s, '_> {
         {
             return self.other_function(&def).ok();
         }
-        for def in defs.iter().skip(1) {
+        for def in defs.iter().filter(|def| !tir::is_macro(tree, tree.def(**def))).skip(1) {
             let place = tree.def(*def).name;
             self.refused("Builder.result has already been set: functions of a module stand in a class", place);
         }

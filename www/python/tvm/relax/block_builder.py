@@ -376,7 +376,7 @@ _OF_KINDS = re.compile(
     r"\b(requires?|expects?|needs|must be|should be|takes)\b.*\b([Tt]ensors?|Shape|[Tt]uple|ShapeExpr|PrimExpr|Var|types?)\b"
     r"|\bd(ata)?type\b|data must be float"
 )
-_OF_VALUES = re.compile(r"at least|zero rank|known dtype|scalar or singleton|number of|same (ndim|shape|device)|ndim|dimension")
+_OF_VALUES = re.compile(r"at least|have the rank|zero rank|known dtype|scalar or singleton|number of|same (ndim|shape|device)|ndim|dimension")
 
 
 _ = (ATTRS, NONE, BindingBlock, DataflowVar, VarBinding)

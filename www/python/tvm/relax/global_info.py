@@ -20,6 +20,13 @@ class DummyGlobalInfo(GlobalInfo):
         pass
 
 
+def _with_wide_numbers(target):
+    """The fields of a target with integers of 64 bits, as TVM has them."""
+    from ..tirx import IntImm
+
+    return {key: IntImm("int64", value) if type(value) is int else value for key, value in target.items()}
+
+
 class VDevice(GlobalInfo):
     """A device that a program may name before there is one."""
 
@@ -40,7 +47,7 @@ class VDevice(GlobalInfo):
         return VDevice(kind, int(index or 0), scope or "global")
 
     def _structural(self):
-        return [str(self.target), self.vdevice_id, self.memory_scope]
+        return [self.target and self.target._complete(), self.vdevice_id, self.memory_scope]
 
     def _loaded(self):
         from ..target import Target
@@ -55,13 +62,9 @@ class VDevice(GlobalInfo):
         w.text("VDevice")
         w.maybe_text(None)
         w.number(0)
-        target = None if self.target is None else self.target._as_attr()
-        if target is not None and list(target) == ["kind"]:
-            # As a program writes a target of which nothing but the kind is said.
-            target = target["kind"]
         w.fields(
             [
-                ("target", target),
+                ("target", self.target and _with_wide_numbers(self.target._complete())),
                 ("vdevice_id", self.vdevice_id),
                 ("memory_scope", self.memory_scope),
             ]

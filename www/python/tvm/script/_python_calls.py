@@ -157,7 +157,7 @@ class _Call:
         self.add(program.with_attrs(attrs) if attrs else program, name)
         _declare(self.function, out)
         written = [next((node for operand, node in self.written if operand is value), None) for value in given]
-        out = [_expression(item.script()) for item in out]
+        out = [_Extents().visit(_expression(item.script())) for item in out]
         called = ast.parse(f"R.call_tir({self.module.name}.{name}, (), out_ty=0)", mode="eval").body
         called.args[1].elts = [node or _expression(str(value)) for node, value in zip(written, given)]
         called.keywords[0].value = out[0] if len(out) == 1 else ast.List(out, ast.Load())
@@ -203,6 +203,16 @@ class _Named(ast.NodeTransformer):
 
     def visit_Name(self, node):
         return copy.deepcopy(self.nodes.get(node.id, node))
+
+
+class _Extents(ast.NodeTransformer):
+    """Writes extents in a type as expressions: only signatures have them in quotes."""
+
+    def visit_Tuple(self, node):
+        node.elts = [_expression(item.value) if isinstance(item, ast.Constant) and isinstance(item.value, str) else item for item in node.elts]
+        return node
+
+    visit_List = visit_Tuple
 
 
 def _stand_ins(program):

@@ -139,6 +139,15 @@ class Target(Object):
             fields["host"] = self.host._as_attr()
         return fields
 
+    def _complete(self):
+        """All fields, those with their defaults as well: TVM's targets have them from the start."""
+        fields = dict(self.attrs) | {"kind": self.kind.name, "keys": self.keys, "tag": self.tag}
+        if "mcpu" in self.config and "mtriple" not in self.config:
+            fields.pop("mtriple", None)
+        if self.host is not None:
+            fields["host"] = self.host._complete()
+        return dict(sorted(fields.items()))
+
     def __str__(self):
         import json
 
