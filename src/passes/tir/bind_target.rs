@@ -50,8 +50,7 @@ class Module:
 class Module:
     @T.prim_func
     def main(A: T.Buffer((8,), \"float32\")):
-        T.func_attr({\"target\": T.target({\"keys\": [\"cpu\"], \"kind\": \"llvm\", \"mcpu\": \"skylake\", \"mtriple\": \
-\"x86_64-conda-linux-gnu\", \"tag\": \"\"})})
+        T.func_attr({\"target\": T.target({\"keys\": [\"cpu\"], \"kind\": \"llvm\", \"mcpu\": \"skylake\", \"tag\": \"\"})})
         A[0] = T.float32(1.0)
 ",
     ),
