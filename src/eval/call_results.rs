@@ -95,7 +95,7 @@ mod tests {
         let first = results.keep(operator, vec![x.clone()], vec![tensor(1)]);
         let other = results.keep(operator, vec![y.clone()], vec![tensor(1)]);
         assert!(is_same(&first[0], &other[0]));
-        assert_eq!(results.known(operator, &[x.clone()]), Some(vec![tensor(1)]));
+        assert_eq!(results.known(operator, std::slice::from_ref(&x)), Some(vec![tensor(1)]));
         assert_eq!(results.known((OpId(1), None, Id::from_index(0)), &[x]), None);
         // Equal elements at another address are another input.
         assert_eq!(results.known(operator, &[tensor(0)]), None);

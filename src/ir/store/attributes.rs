@@ -91,9 +91,9 @@ impl Store {
         }
     }
 
-    /// Returns a number.
+    /// Returns a number as a double, also one that is written with its type.
     pub fn attr_float(&self, attrs: Option<AttrsId>, name: &str) -> Option<f64> {
-        self.attr(attrs, name)?.as_float()
+        self.number_of(self.attr(attrs, name)?)
     }
 
     /// Returns a list of numbers.

@@ -19,7 +19,7 @@ pub(super) struct Open {
     pub(super) allocs: Vec<Id<Buffer>>,
     pub(super) matches: Vec<(Id<Buffer>, Region)>,
     pub(super) init: Option<StmtId>,
-    /// Variables of blocks of 2021 that are bound later: `T.bind(vi, i)`.
+    /// True for a block of 2021, whose variables are bound later: `T.bind(vi, i)`, or all of them by the loops.
     pub(super) unbound: bool,
 }
 
@@ -56,7 +56,10 @@ impl Reader<'_, '_, '_> {
         let (body, kind) = self.close_frame();
         self.close_scope();
         result?;
-        let FrameKind::Block(open) = kind else { return Ok(()) };
+        let FrameKind::Block(mut open) = kind else { return Ok(()) };
+        if open.unbound {
+            self.follow_loops(&mut open.iters);
+        }
         if bare && (open.iters.iter().any(|iter| iter.value.is_some()) || open.predicate.is_some()) {
             let what = if open.predicate.is_some() { "`T.where` is" } else { "Block bindings are" };
             return Err(self.error("tir-type", format!("{what} not allowed when `no_realize=True`"), at));
@@ -84,6 +87,19 @@ impl Reader<'_, '_, '_> {
         });
         self.push(Stmt::Block(block));
         Ok(())
+    }
+
+    /// Binds the variables of a block to the loops around it, where none is bound and there are as many: TVM did so in 2021.
+    fn follow_loops(&mut self, iters: &mut [IterVar]) {
+        let frames = self.state.frames.iter().rev().take_while(|frame| !matches!(frame.kind, FrameKind::Block(_)));
+        let around: Vec<&FrameKind> = frames.map(|frame| &frame.kind).collect();
+        let loops = around.into_iter().rev().flat_map(|kind| if let FrameKind::Loops(loops) = kind { &loops[..] } else { &[] });
+        let vars: Vec<_> = loops.map(|(var, ..)| *var).collect();
+        if vars.len() == iters.len() && iters.iter().all(|iter| iter.value.is_none()) {
+            for (iter, var) in iters.iter_mut().zip(vars) {
+                iter.value = Some(self.store.prim(PrimExpr::Var(var)));
+            }
+        }
     }
 
     /// Returns the block whose head is read: its frame is the innermost one.
