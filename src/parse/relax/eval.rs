@@ -253,8 +253,13 @@ impl<'s> Reader<'s, '_> {
 
     /// Gives a number the element type of the call of a scalar that it stands beside: TVM writes arithmetic of scalars so.
     fn beside(&mut self, number: &Value, other: &Value) -> Option<Value> {
-        let (Value::Int(value), Value::Call(call)) = (number, other) else { return None };
-        let Type::Prim(dtype) = *self.store.type_of_id(*call.ty_args.first()?) else { return None };
+        let Value::Int(value) = number else { return None };
+        let ty = match other {
+            Value::Call(call) => call.ty_args.first().copied().or(call.ty),
+            Value::Expr(id) => self.store.call(*id).and(self.store.checked_type(*id)),
+            _ => None,
+        };
+        let Type::Prim(dtype) = *self.store.type_of_id(ty?) else { return None };
         Some(Value::Prim(self.store.prim_int(*value, dtype)))
     }
 
