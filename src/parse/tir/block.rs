@@ -3,7 +3,8 @@
 use super::value::Value;
 use super::{FrameKind, Node, Read, Reader};
 use crate::ir::{
-    AttrValue, Attrs, Block, Buffer, DType, DTypeCode, Id, IterKind, IterVar, List, Name, PrimExpr, PrimId, Region, Stmt, StmtId,
+    AttrValue, Attrs, Block, Buffer, DType, DTypeCode, For, ForKind, Id, IterKind, IterVar, List, Name, PrimExpr, PrimId, Region,
+    Stmt, StmtId, Symbol,
 };
 use crate::parse::script::tree::{Arg, Stmt as Line};
 use crate::tir;
@@ -57,9 +58,7 @@ impl Reader<'_, '_, '_> {
         self.close_scope();
         result?;
         let FrameKind::Block(mut open) = kind else { return Ok(()) };
-        if open.unbound {
-            self.follow_loops(&mut open.iters);
-        }
+        let mut around = if open.unbound { self.follow_loops(&mut open.iters, at)? } else { Vec::new() };
         if bare && (open.iters.iter().any(|iter| iter.value.is_some()) || open.predicate.is_some()) {
             let what = if open.predicate.is_some() { "`T.where` is" } else { "Block bindings are" };
             return Err(self.error("tir-type", format!("{what} not allowed when `no_realize=True`"), at));
@@ -85,21 +84,52 @@ impl Reader<'_, '_, '_> {
             body,
             bare,
         });
-        self.push(Stmt::Block(block));
+        let mut stmt = Stmt::Block(block);
+        while let Some(head) = around.pop() {
+            stmt = Stmt::For(head, self.add(stmt));
+        }
+        self.push(stmt);
         Ok(())
     }
 
-    /// Binds the variables of a block to the loops around it, where none is bound and there are as many: TVM did so in 2021.
-    fn follow_loops(&mut self, iters: &mut [IterVar]) {
+    /// Binds the variables of a block of 2021, where none is bound, to the loops around it, or to new ones, which are returned
+    /// (`BlockScopeHandler` of `scope_handler.py` and `script_complete.cc` before TVM's #9286).
+    fn follow_loops(&mut self, iters: &mut [IterVar], at: Id<Node>) -> Read<Vec<For>> {
+        if let Some(free) = iters.iter().find(|iter| iter.value.is_none())
+            && iters.iter().any(|iter| iter.value.is_some())
+        {
+            let name = self.store.str(self.store.symbol(free.var).name).to_owned();
+            return Err(self.error("tir-block", format!("Missing block iter var binding for {name}"), at));
+        }
+        if iters.iter().all(|iter| iter.value.is_some()) {
+            return Ok(Vec::new());
+        }
         let frames = self.state.frames.iter().rev().take_while(|frame| !matches!(frame.kind, FrameKind::Block(_)));
         let around: Vec<&FrameKind> = frames.map(|frame| &frame.kind).collect();
         let loops = around.into_iter().rev().flat_map(|kind| if let FrameKind::Loops(loops) = kind { &loops[..] } else { &[] });
-        let vars: Vec<_> = loops.map(|(var, ..)| *var).collect();
-        if vars.len() == iters.len() && iters.iter().all(|iter| iter.value.is_none()) {
-            for (iter, var) in iters.iter_mut().zip(vars) {
-                iter.value = Some(self.store.prim(PrimExpr::Var(var)));
+        let mut vars: Vec<Id<Symbol>> = loops.map(|(var, ..)| *var).collect();
+        let mut made = Vec::new();
+        if vars.is_empty() {
+            for (index, iter) in iters.iter().enumerate() {
+                let (name, dtype) = (self.name_of(&format!("i{index}")), self.store.symbol(iter.var).dtype);
+                let var = self.store.add_symbol(Symbol { name, dtype, size: false });
+                let (min, extent) = (iter.min, iter.extent);
+                made.push(For { var, min, extent, step: None, kind: ForKind::Serial, annotations: None });
+                vars.push(var);
             }
         }
+        if vars.len() != iters.len() {
+            let message = format!(
+                "Number of block iter var and outer loop nesting mismatch, {} block iter vars but {} loops",
+                iters.len(),
+                vars.len()
+            );
+            return Err(self.error("tir-block", message, at));
+        }
+        for (iter, var) in iters.iter_mut().zip(vars) {
+            iter.value = Some(self.store.prim(PrimExpr::Var(var)));
+        }
+        Ok(made)
     }
 
     /// Returns the block whose head is read: its frame is the innermost one.

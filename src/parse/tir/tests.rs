@@ -139,3 +139,29 @@ fn an_intrinsic_whose_name_is_looked_up_keeps_its_operands() {
         assert!(shown.contains(&format!("T.call_llvm_pure_intrin(\"int32\", \"llvm.x\", {operands})")), "{shown}");
     }
 }
+
+/// The results are those of `scope_handler.py` and `script_complete.cc` of 2021.
+#[test]
+fn a_block_of_2021_follows_its_loops_or_gets_some() {
+    let store = &mut Store::new();
+    let mut text = |head: &str, body: &str| {
+        let source = format!(
+            "@tvm.script.tir\ndef f(a: ty.handle) -> None:\n    A = tir.match_buffer(a, [4, 8])\n{head}with tir.block([4, 8], \"b\") as \
+             [vi, vj]:\n{body}            A[vi, vj] = 0.0\n"
+        );
+        let parsed = read(store, &source);
+        let errors: Vec<_> =
+            parsed.diagnostics.iter().filter(|found| found.is_error()).map(|found| found.message.clone()).collect();
+        match (parsed.program.expr, &errors[..]) {
+            (Some(expr), []) => crate::print::relax_expr(store, expr, &crate::print::PrintOptions::default()),
+            _ => errors.join("\n"),
+        }
+    };
+    let grid = "    for i, j in tir.grid(4, 8):\n        ";
+    assert!(text(grid, "").contains("T.axis.remap(\"SS\", [i, j])"), "{}", text(grid, ""));
+    let alone = text("    ", "");
+    assert!(alone.contains("for i0, i1 in T.grid(4, 8):") && alone.contains("T.axis.remap(\"SS\", [i0, i1])"), "{alone}");
+    let few = text("    for i in range(0, 4):\n        ", "");
+    assert_eq!(few, "Number of block iter var and outer loop nesting mismatch, 2 block iter vars but 1 loops");
+    assert_eq!(text(grid, "            tir.bind(vi, i)\n"), "Missing block iter var binding for vj");
+}
