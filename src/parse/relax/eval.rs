@@ -5,7 +5,7 @@ use super::scope::Meaning;
 use super::value::Value;
 use super::{Node, Read, Reader};
 use crate::diag::Span;
-use crate::ir::{DType, Dim, Double, Expr, ExprId, Id, PrimExpr, PrimId, PrimOp, Symbol, Type};
+use crate::ir::{DType, Dim, Double, Expr, ExprId, Id, PrimExpr, PrimId, PrimOp, Symbol};
 use crate::ops::dim_arith;
 use crate::parse::script::tree::{Binary, Unary};
 use crate::parse::suggest::nearest;
@@ -244,23 +244,10 @@ impl<'s> Reader<'s, '_> {
             let Some(name) = tensor_op(op) else {
                 return Err(self.error_at("relax-syntax", "this operator means nothing between tensors", id));
             };
-            let (a, b) = (self.beside(&left, &right), self.beside(&right, &left));
-            return self.op_call(name, vec![a.unwrap_or(left), b.unwrap_or(right)], id);
+            return self.op_call(name, vec![left, right], id);
         }
         let message = format!("this operator does not take {} and {}", left.describe(), right.describe());
         Err(self.error_at("relax-syntax", message, id))
-    }
-
-    /// Gives a number the element type of the call of a scalar that it stands beside: TVM writes arithmetic of scalars so.
-    fn beside(&mut self, number: &Value, other: &Value) -> Option<Value> {
-        let Value::Int(value) = number else { return None };
-        let ty = match other {
-            Value::Call(call) => call.ty_args.first().copied().or(call.ty),
-            Value::Expr(id) => self.store.call(*id).and(self.store.checked_type(*id)),
-            _ => None,
-        };
-        let Type::Prim(dtype) = *self.store.type_of_id(ty?) else { return None };
-        Some(Value::Prim(self.store.prim_int(*value, dtype)))
     }
 
     fn fold_floats(&mut self, op: PrimOp, a: f64, b: f64, id: Id<Node>) -> Read<Value> {

@@ -52,7 +52,10 @@ impl<'s> Reader<'s, '_> {
         for arg in op.args {
             match args.take(arg.name) {
                 Some((Value::None, _)) if arg.optional => self.left_out(op, arg, &mut operands)?,
-                Some((value, place)) => operands.push(self.operand_of(arg, value, place)?),
+                Some((value, place)) => {
+                    let value = if arg.name == "x2" { self.beside(operands.first(), value, place) } else { value };
+                    operands.push(self.operand_of(arg, value, place)?);
+                }
                 None if arg.optional => self.left_out(op, arg, &mut operands)?,
                 None => return Err(self.error("relax-missing-arg", format!("`R.{name}` needs `{}`", arg.name), span)),
             }
@@ -160,6 +163,23 @@ impl<'s> Reader<'s, '_> {
         };
         operands.push(value);
         Ok(())
+    }
+
+    /// Gives a number the type of the scalar of 64 bits before it: TVM writes such a number without one, and takes it for one of 32
+    /// bits when it reads it again.
+    fn beside(&mut self, other: Option<&Value>, number: Value, place: Span) -> Value {
+        let Value::Int(value) = number else { return number };
+        let ty = if let Some(Value::Expr(id)) = other { self.store.checked_type(*id) } else { None };
+        match ty.map(|ty| self.store.type_of_id(ty)) {
+            Some(&Type::Prim(dtype)) if dtype == DType::I64 => {
+                self.refused(
+                    format!("`{value}` is of int32 for TVM, and what stands before it of int64: `T.int64({value})`"),
+                    place,
+                );
+                Value::Prim(self.store.prim_int(value, dtype))
+            }
+            _ => number,
+        }
     }
 
     fn truth(&mut self, value: bool) -> Value {
