@@ -5,6 +5,7 @@ use super::value::Value;
 use super::{Node, Read, Reader, Stop};
 use crate::diag::Span;
 use crate::ir::{Binding, Expr, ExprId, Id, List, Type, TypeId, VarId};
+use crate::parse::script::MAX_BLOCKS;
 use crate::parse::script::tree::{Arm, Stmt, StmtKind};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
@@ -359,6 +360,9 @@ impl<'s> Reader<'s, '_> {
             return Err(self.error("relax-if", "Cannot create an IfFrame inside a dataflow block.", span));
         }
         let &[Arm { cond, body: then }, ref rest @ ..] = arms else { return Err(Stop) };
+        if rest.len() > MAX_BLOCKS {
+            return Err(self.error("script-too-deep", format!("more than {MAX_BLOCKS} branches stand here"), span));
+        }
         if other.is_empty() {
             return Err(self.error("relax-if", "both branches of an `if` bind the result: `else` is missing", span));
         }
@@ -405,7 +409,8 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Reads a branch, or the arms and the `else` that are left; returns it with the name and type of its last binding, which is the value of the branch.
+    /// Reads a branch, or the arms and the `else` that are left; returns it with the name and type of its last binding, which is
+    /// the value of the branch.
     fn one_branch(&mut self, arms: &[Arm], body: List<Stmt>, suffix: &str, span: Span) -> Read<(ExprId, String, Option<TypeId>)> {
         self.scopes.open();
         self.builder.open();

@@ -200,3 +200,14 @@ fn a_device_may_be_named_by_its_place_among_all() {
     let (_, found) = printed(&source.replace("vdevice:2", "vdevice:3"));
     assert!(found.iter().any(|found| found.message.contains("no device `vdevice:3`")), "{found:?}");
 }
+
+/// Each `elif` is an `if` in the `else`, and a hundred thousand of them were as many calls deep.
+#[test]
+fn more_branches_than_blocks_may_nest_are_refused() {
+    let arms: String = (0..1000).map(|_| "    elif c:\n        y = x\n").collect();
+    let source = format!(
+        "@R.function\ndef f(x: R.Tensor((2,), \"float32\"), c: R.Tensor((), \"bool\")):\n    if c:\n        y = x\n{arms}    else:\n        \
+         y = x\n    return y\n"
+    );
+    assert_eq!(codes(&source).first(), Some(&"script-too-deep"));
+}

@@ -30,7 +30,7 @@ use tree::{Expr, Tree};
 pub(super) const MAX_DEPTH: usize = 256;
 
 /// The greatest nesting depth of blocks; it is Python's own limit.
-pub(super) const MAX_BLOCKS: usize = 100;
+pub(in crate::parse) const MAX_BLOCKS: usize = 100;
 
 /// After so many errors the rest of the text is not read.
 const MAX_ERRORS: usize = 1000;
