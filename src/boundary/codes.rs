@@ -3,6 +3,7 @@
 use super::Crosses;
 use super::scripts::{ContextDesc, InstrumentDesc, PassDesc, codes};
 use super::typescript::{declarations, doc};
+use crate::print;
 use std::fmt::Write;
 
 /// Returns the text of `www/user/calls.ts`.
@@ -59,5 +60,8 @@ pub fn python() -> String {
         out.push_str("        },\n    ),\n");
     }
     out.push_str("}\n\"\"\"The kinds of targets: the keys of each, and its options with their defaults.\"\"\"\n");
+    let [begin, end] =
+        [print::MARK, print::MARK_END].map(|mark| mark.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>());
+    let _ = writeln!(out, "MARK, MARK_END = \"{begin}\", \"{end}\"\n\"\"\"The characters around a marked part of a text.\"\"\"");
     out
 }

@@ -57,9 +57,9 @@ pub struct PrintOptions<'n> {
 }
 
 /// The character before a marked part of a text.
-pub const MARK: char = '\u{1}';
+pub const MARK: &str = "\u{1}";
 /// The character behind a marked part of a text.
-pub const MARK_END: char = '\u{2}';
+pub const MARK_END: &str = "\u{2}";
 
 /// The parts of programs of TIR whose places in the text are asked for.
 #[derive(Clone, Debug, Default)]

@@ -69,8 +69,8 @@ impl Tir<'_, '_> {
                     let first = todo.len();
                     let binds = self.pieces(id, &mut todo);
                     if self.script.marks.is_some_and(|marks| marks.has(self.script.store, id)) {
-                        todo.insert(first, Piece::Text("\u{1}"));
-                        todo.push(Piece::Text("\u{2}"));
+                        todo.insert(first, Piece::Text(MARK));
+                        todo.push(Piece::Text(MARK_END));
                     }
                     if binds < least {
                         todo.insert(first, Piece::Text("("));

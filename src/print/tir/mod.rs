@@ -168,7 +168,7 @@ impl<'a> Tir<'_, 'a> {
         self.push_body(body, &mut steps);
         self.run(steps);
         if marked {
-            self.script.out.push(MARK_END);
+            self.script.out.push_str(MARK_END);
         }
         self.script.line(LineRole::Blank, None);
     }

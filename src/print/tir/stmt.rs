@@ -57,7 +57,7 @@ impl Tir<'_, '_> {
                     }
                 }
                 Step::Close => self.close(),
-                Step::Unmark => self.script.out.push(MARK_END),
+                Step::Unmark => self.script.out.push_str(MARK_END),
                 Step::CloseFlat => {
                     self.frames.pop();
                     self.script.close_scope();

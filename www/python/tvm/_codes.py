@@ -357,3 +357,5 @@ TARGET_KINDS = {
     ),
 }
 """The kinds of targets: the keys of each, and its options with their defaults."""
+MARK, MARK_END = "\x01", "\x02"
+"""The characters around a marked part of a text."""

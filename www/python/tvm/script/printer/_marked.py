@@ -5,12 +5,12 @@ import re
 from tvm_ffi.access_path import AccessPath
 
 from ... import _engine
+from ..._codes import MARK, MARK_END
 from ..._node import BUFFER, EXPR, PRIM, STMT, SYMBOL, number
 from .doc_printer import _decorated
 
 OPTIONS = ("obj_to_underline path_to_underline obj_to_annotate path_to_annotate syntax_sugar print_line_numbers num_context_lines").split()
 """Options that need what is here."""
-_BEGIN, _END = "\1", "\2"
 _COMPOUND = ("for ", "with ", "if ", "while ")
 
 
@@ -106,9 +106,9 @@ def _split(printed):
     """A text without its marks, and for each character whether it is between two."""
     text, marks, depth, empty, comment = [], [], 0, True, False
     for letter in printed:
-        if letter == _BEGIN:
+        if letter == MARK:
             depth += 1
-        elif letter == _END:
+        elif letter == MARK_END:
             depth -= 1
         else:
             comment = letter != "\n" and (comment or empty and letter == "#")
@@ -196,7 +196,7 @@ def _places(root, wanted):
     while todo:
         path, node, above = todo.pop()
         if path is None:
-            # What is inside was shown before.
+            # All parts of the object were shown before.
             left += 1
             if node is not None:
                 found.append((*node, left))
