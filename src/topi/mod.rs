@@ -69,7 +69,7 @@ pub(crate) struct Rule {
     pub known: Known,
 }
 
-/// The shapes that have to be known for a rule. The package `tvm` has the numbers, too (`_catalogue.py`).
+/// The shapes that have to be known for a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Known {
     /// Those of arguments and result.

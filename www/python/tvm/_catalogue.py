@@ -27,8 +27,8 @@ def relax_operators():
 
 @functools.cache
 def lowered_operators():
-    """The shapes that have to be known to lower a call of an operator of Relax, by its name: 0 those of arguments and result, 1 those of
-    arguments, 2 none. What is not lowered is not in it."""
+    """True for each of the shapes of arguments and of the result that have to be known to lower a call of an operator of Relax, by its
+    name. An operator that is not lowered is not in it."""
     return {name: needs for name, *_, needs in catalogue()["relax"] if needs is not None}
 
 

@@ -8,6 +8,7 @@ use crate::ir::walk::post_order;
 use crate::ir::{AttrValue, Dialect, Expr, ExprId, PrimFunc, StmtId, Store, TypeId};
 use crate::parse;
 use crate::session::{open, open_parsed};
+use crate::topi::Known;
 use crate::verify;
 use crate::wasm::user::{Js, Lent, Words, error, module_words, with};
 use crate::wasm::view;
@@ -202,7 +203,7 @@ pub fn table_catalogue() -> Js<String> {
         .filter_map(|op| op.relax)
         .map(|row| {
             let kinds: Vec<_> = row.args.iter().map(|arg| (arg.name, arg.kind as u8, arg.optional)).collect();
-            let needs = crate::topi::rule_needs(row.name).map(|needs| needs as u8);
+            let needs = crate::topi::rule_needs(row.name).map(|needs| (needs != Known::Nothing, needs == Known::All));
             (row.name, kinds, row.order, row.variadic, needs)
         })
         .collect();

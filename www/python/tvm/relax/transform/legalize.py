@@ -18,7 +18,6 @@ from ..expr_functor import PyExprMutator
 by_engine = make_factory("LegalizeOps", passes("relax")["LegalizeOps"], "relax")
 
 _ATTRIBUTE = "FLegalize"
-_ARGUMENTS, _NOTHING = 1, 2
 """As `lowered_operators` says which shapes have to be known."""
 
 
@@ -87,11 +86,11 @@ def _known(ty):
 def _ready(call):
     """True if what is known of a call is enough to lower it."""
     name = call.op.name
-    shapes = lowered_operators().get(name.removeprefix("relax."))
+    arguments, result = lowered_operators().get(name.removeprefix("relax."), (True, True))
     needs = Op.get(name).get_attr("RequiresArgumentShapes")
-    if shapes == _NOTHING if needs is None else not needs:
+    if not (arguments if needs is None else needs):
         return True
-    of_data = shapes == _ARGUMENTS or bool(call.op.get_attr("FDataDependent"))
+    of_data = not result or bool(call.op.get_attr("FDataDependent"))
     return all(_known(arg.ty) for arg in call.args) and (of_data or _known(call.ty))
 
 
