@@ -20,11 +20,13 @@ class DummyGlobalInfo(GlobalInfo):
         pass
 
 
-def _with_wide_numbers(target):
-    """The fields of a target with integers of 64 bits, as TVM has them."""
+def _written(value):
+    """A target as it stands in a program: its fields in order, and integers of 64 bits."""
     from ..tirx import IntImm
 
-    return {key: IntImm("int64", value) if type(value) is int else value for key, value in target.items()}
+    if isinstance(value, dict):
+        return {key: _written(field) for key, field in sorted(value.items())}
+    return IntImm("int64", value) if type(value) is int else value
 
 
 class VDevice(GlobalInfo):
@@ -47,7 +49,7 @@ class VDevice(GlobalInfo):
         return VDevice(kind, int(index or 0), scope or "global")
 
     def _structural(self):
-        return [self.target and self.target._complete(), self.vdevice_id, self.memory_scope]
+        return [self.target and self.target.export(), self.vdevice_id, self.memory_scope]
 
     def _loaded(self):
         from ..target import Target
@@ -64,7 +66,7 @@ class VDevice(GlobalInfo):
         w.number(0)
         w.fields(
             [
-                ("target", self.target and _with_wide_numbers(self.target._complete())),
+                ("target", self.target and _written(self.target.export())),
                 ("vdevice_id", self.vdevice_id),
                 ("memory_scope", self.memory_scope),
             ]

@@ -2,7 +2,7 @@
 
 from .._codes import TARGET_KINDS
 from .._node import Object
-from .._values import Map, object_classes
+from .._values import Array, Map, object_classes
 from ..error import InternalError
 from ._options import options_of
 
@@ -96,7 +96,11 @@ class Target(Object):
     def attrs(self):
         """Its options."""
         attrs = {key: value for key, value in self.config.items() if key not in ("kind", "tag", "keys")}
-        return Map(TARGET_KINDS.get(self.kind.name, ([], {}))[1] | attrs)
+        defaults = dict(TARGET_KINDS.get(self.kind.name, ([], {}))[1])
+        if self.kind.name == "llvm" and "mcpu" in attrs:
+            # Of a processor that is named TVM takes no triple for granted.
+            defaults.clear()
+        return Map(defaults | attrs)
 
     max_num_threads = property(lambda self: self.attrs.get("max_num_threads", 1))
     max_block_size_x = property(lambda self: self.attrs.get("max_num_threads", 1))
@@ -123,11 +127,11 @@ class Target(Object):
         return Target(self, host)
 
     def export(self):
-        """The target as a dictionary."""
-        exported = dict(self.config) | {"keys": self.keys, "tag": self.tag}
+        """The target as a dictionary, with the defaults of its kind."""
+        exported = {"kind": self.kind.name, "tag": self.tag, "keys": Array(self.keys)}
         if self.host is not None:
             exported["host"] = self.host.export()
-        return exported
+        return Map(exported | self.attrs)
 
     def to_dict(self):
         """The target as a dictionary."""
@@ -139,19 +143,10 @@ class Target(Object):
             fields["host"] = self.host._as_attr()
         return fields
 
-    def _complete(self):
-        """All fields, those with their defaults as well: TVM's targets have them from the start."""
-        fields = dict(self.attrs) | {"kind": self.kind.name, "keys": self.keys, "tag": self.tag}
-        if "mcpu" in self.config and "mtriple" not in self.config:
-            fields.pop("mtriple", None)
-        if self.host is not None:
-            fields["host"] = self.host._complete()
-        return dict(sorted(fields.items()))
-
     def __str__(self):
         import json
 
-        return json.dumps(self._as_attr(), default=str)
+        return json.dumps(self.export(), default=str, separators=(",", ":"))
 
     __repr__ = __str__
 
