@@ -3,6 +3,7 @@ loops over its axes, in the order in which they depend on each other."""
 
 from .. import _engine
 from .._node import BUFFER, STMT, numbers
+from .._order import post_order
 from .._values import Array
 from ..error import InternalError
 from ..ir.expr import Range, Var
@@ -261,15 +262,8 @@ def _sequence(stmts):
 
 def _ordered(tensors):
     """Operations, each behind those whose tensors it reads."""
-    order, seen, stack = [], set(), [(tensor.op, False) for tensor in reversed(tensors)]
-    while stack:
-        op, done = stack.pop()
-        if done:
-            order.append(op)
-        elif id(op) not in seen:
-            seen.add(id(op))
-            stack.append((op, True))
-            stack.extend((tensor.op, False) for tensor in reversed(op.input_tensors))
+    # The operations of the tensors are the parts of None, which comes last.
+    *order, _ = post_order(None, lambda op: [tensor.op for tensor in (tensors if op is None else op.input_tensors)])
     return order
 
 

@@ -284,7 +284,7 @@ class Buffer(Node):
         if len(indices) == len(self.shape) and not any(isinstance(index, slice) for index in indices):
             return BufferLoad(self, indices)
         made = []
-        # What is not named is there as a whole.
+        # An axis without an index is there as a whole.
         for index, extent in zip([*indices, *[slice(None)] * (len(self.shape) - len(indices))], self.shape):
             if not isinstance(index, slice):
                 made.append(Range.from_min_extent(index, 1))
