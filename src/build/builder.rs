@@ -33,7 +33,7 @@ pub struct BlockBuilder {
     alike: Option<FxHashMap<u64, Vec<Id<Name>>>>,
     errors: Vec<Diagnostic>,
     /// Buffers of finished rewrites, which the next one reuses.
-    pub(super) spare: Vec<super::run::Run>,
+    pub(super) spare: Vec<super::anf::Run>,
 }
 
 /// A block under construction.

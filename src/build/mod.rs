@@ -48,6 +48,7 @@
 //!
 //! Errors of deduction do not stop the building: they are collected, and [`BlockBuilder::finish`] returns them.
 
+mod anf;
 mod builder;
 mod copy;
 mod functions;

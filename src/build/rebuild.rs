@@ -1,6 +1,7 @@
-//! Rebuilds nodes over their new children, with types: the other half of the driver in [`mod@super::run`].
+//! Rebuilds nodes over their new children, with types: the other half of [`mod@super::anf`].
 
-use super::run::{Run, is_ready, is_void_var};
+use super::anf::Run;
+use super::run::{is_ready, is_void_var};
 use super::{BlockBuilder, Mutation};
 use crate::infer::relax::deduce_call;
 use crate::infer::relax::types;

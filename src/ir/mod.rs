@@ -20,6 +20,7 @@
 //!   may not.
 
 mod attrs;
+pub mod drive;
 pub mod equal;
 mod expr;
 mod id;

@@ -1,27 +1,17 @@
-//! Rewriting by functional update: the driver behind every pass that maps nodes to nodes.
+//! Rewriting by functional update: the passes that map nodes to nodes.
 //!
 //! TVM's `ExprMutator` and `MixedModeMutator` in one: a memo by identity, children before parents, and the same node
-//! back when nothing below it changed. The driver keeps its own stack, records the origins of nodes and counts
-//! rewrites; a pass only returns replacements.
+//! back when nothing below it changed. [The loop](super::drive) keeps its own stack, the store records the origins of nodes and
+//! counts rewrites; a pass only returns replacements.
 
+use super::drive::{Agenda, Form, Step, drive};
 use super::expr::{Expr, ExprId, Function, Var, VarId};
 use super::id::IdMap;
 use super::map::map_children;
 use super::store::Store;
 use super::walk::{for_each_binder, for_each_child, has_children};
 
-/// The answer of a mutator on entering a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visit {
-    /// Rewrite its children, rebuild it, then ask `leave`.
-    Descend,
-    /// It stays as it is, and everything below it.
-    Keep,
-    /// Replaces it by this; neither is visited further.
-    Replace(ExprId),
-    /// The result of rewriting this one replaces it (`return Mutate(op->true_branch)`).
-    Follow(ExprId),
-}
+pub use super::drive::Visit;
 
 /// The answer of a mutator on a `let` after its value and before its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,16 +72,12 @@ pub trait ExprMutator {
     }
 }
 
-enum Step {
-    Enter(ExprId),
+/// What is done between the children of a node.
+enum Between {
     /// The value of a let is done.
     Bind(ExprId),
     /// The value of a binding of a block is done; its variable is defined now.
     Define(VarId),
-    /// All children are done.
-    Leave(ExprId),
-    /// The second is the result for the first.
-    Alias(ExprId, ExprId),
 }
 
 /// A rewriting under way: the memo outlives one root, so functions that share nodes keep sharing.
@@ -121,36 +107,10 @@ impl Rewriting {
 
     /// Rewrites all nodes reachable from `root` and returns the result for it.
     pub fn run(&mut self, store: &mut Store, root: ExprId, mutator: &mut dyn ExprMutator) -> ExprId {
-        let mut stack = Vec::with_capacity(64);
-        stack.push(Step::Enter(root));
-        while let Some(step) = stack.pop() {
-            match step {
-                Step::Enter(id) => {
-                    if self.memo.contains(id) {
-                        continue;
-                    }
-                    if !mutator.wants(store, id) && self.is_untouched(store, id) {
-                        self.memo.insert(id, id);
-                        continue;
-                    }
-                    self.enter(store, id, mutator, &mut stack);
-                }
-                Step::Bind(id) => self.bind(store, id, mutator, &mut stack),
-                Step::Define(var) => self.define(store, var, mutator),
-                Step::Leave(id) => self.leave(store, id, mutator),
-                Step::Alias(id, target) => {
-                    let becomes = self.done(target);
-                    self.memo.insert(id, becomes);
-                }
-            }
-        }
+        let mut agenda = Vec::with_capacity(64);
+        agenda.push(Step::Visit(root));
+        drive(&mut Graph { store, mutator, results: self }, &mut agenda);
         self.done(root)
-    }
-
-    fn leave(&mut self, store: &mut Store, id: ExprId, mutator: &mut dyn ExprMutator) {
-        let post = self.rebuild(store, id);
-        let result = store.rewrite(mutator.rule(), id, post, |store| mutator.leave(store, id, post));
-        self.memo.insert(id, result);
     }
 
     /// True for a node whose children are unchanged leaves.
@@ -164,130 +124,6 @@ impl Rewriting {
 
     fn done(&self, id: ExprId) -> ExprId {
         self.get(id).expect("children are rewritten before their parents")
-    }
-
-    fn enter(&mut self, store: &mut Store, id: ExprId, mutator: &mut dyn ExprMutator, stack: &mut Vec<Step>) {
-        let rule = mutator.rule();
-        let mut visit = Visit::Descend;
-        store.rewrite(rule, id, id, |store| {
-            visit = mutator.enter(store, id);
-            match visit {
-                Visit::Descend | Visit::Keep => id,
-                Visit::Replace(other) | Visit::Follow(other) => other,
-            }
-        });
-        match visit {
-            Visit::Keep => {
-                self.memo.insert(id, id);
-            }
-            Visit::Replace(other) => {
-                self.memo.insert(id, other);
-            }
-            Visit::Follow(other) => {
-                stack.push(Step::Alias(id, other));
-                stack.push(Step::Enter(other));
-            }
-            Visit::Descend => self.descend(store, id, mutator, stack),
-        }
-    }
-
-    fn descend(&mut self, store: &mut Store, id: ExprId, mutator: &mut dyn ExprMutator, stack: &mut Vec<Step>) {
-        match store.expr(id) {
-            Expr::Let { var, value, body: _ } => {
-                self.define(store, var, mutator);
-                stack.push(Step::Bind(id));
-                stack.push(Step::Enter(value));
-            }
-            Expr::Function(function) => {
-                let Function { params, body, .. } = *store.function(function);
-                let params: Vec<VarId> = store.items(params).collect();
-                for param in params {
-                    self.define(store, param, mutator);
-                }
-                stack.push(Step::Leave(id));
-                stack.push(Step::Enter(body));
-            }
-            Expr::Seq { blocks, body } => {
-                stack.push(Step::Leave(id));
-                stack.push(Step::Enter(body));
-                let first = stack.len();
-                for binding in store.bindings(blocks) {
-                    stack.push(Step::Enter(binding.value));
-                    stack.push(Step::Define(binding.var));
-                }
-                stack[first..].reverse();
-            }
-            Expr::Match { data, clauses, complete: _ } => {
-                stack.push(Step::Leave(id));
-                stack.push(Step::Enter(data));
-                let first = stack.len();
-                stack.extend(store.items(clauses).map(|clause| Step::Enter(store.clause(clause).body)));
-                stack[first..].reverse();
-                let mut vars = Vec::new();
-                for_each_binder(store, id, |var| vars.push(var));
-                vars.into_iter().for_each(|var| self.define(store, var, mutator));
-            }
-            _ => {
-                stack.push(Step::Leave(id));
-                let first = stack.len();
-                // Does not enter finished nodes again.
-                let mut enter = |child| {
-                    if !self.memo.contains(child) {
-                        stack.push(Step::Enter(child))
-                    }
-                };
-                for_each_child(store, id, &mut enter);
-                match stack.len() {
-                    len if len == first => {
-                        stack.pop();
-                        self.leave(store, id, mutator);
-                    }
-                    _ => stack[first..].reverse(),
-                }
-            }
-        }
-    }
-
-    fn define(&mut self, store: &mut Store, var: VarId, mutator: &mut dyn ExprMutator) {
-        let new = mutator.define_var(store, var);
-        if new != var {
-            self.vars.insert(var, new);
-            let (old_use, new_use) = (store.use_var(var), mutator.use_of(store, new));
-            self.memo.insert(old_use, new_use);
-        }
-    }
-
-    fn bind(&mut self, store: &mut Store, id: ExprId, mutator: &mut dyn ExprMutator, stack: &mut Vec<Step>) {
-        let Expr::Let { var, value, body } = store.expr(id) else {
-            unreachable!("only a let is bound");
-        };
-        let value = self.done(value);
-        let mut bound = Bound::Keep;
-        let rule = mutator.rule();
-        store.rewrite(rule, id, id, |store| {
-            bound = mutator.bind(store, id, value);
-            match bound {
-                Bound::Keep => id,
-                Bound::Substitute(by) => by,
-                // Renaming follows the change of the value, and is no change of its own.
-                Bound::Rebind(_) => id,
-            }
-        });
-        match bound {
-            Bound::Keep => stack.push(Step::Leave(id)),
-            Bound::Rebind(new) => {
-                self.vars.insert(var, new);
-                let (used, becomes) = (store.use_var(var), store.use_var(new));
-                self.memo.insert(used, becomes);
-                stack.push(Step::Leave(id));
-            }
-            Bound::Substitute(by) => {
-                let used = store.use_var(var);
-                self.memo.insert(used, by);
-                stack.push(Step::Alias(id, body));
-            }
-        }
-        stack.push(Step::Enter(body));
     }
 
     /// Rebuilds `id` over its rewritten children and variables: itself when none changed.
@@ -304,6 +140,140 @@ impl Rewriting {
             }
             None => id,
         }
+    }
+}
+
+/// Results by identity, so that nodes that were shared stay shared.
+struct Graph<'a> {
+    store: &'a mut Store,
+    mutator: &'a mut dyn ExprMutator,
+    results: &'a mut Rewriting,
+}
+
+impl Form for Graph<'_> {
+    type Node = ExprId;
+    type Step = Between;
+
+    fn is_known(&mut self, id: ExprId) -> bool {
+        if self.results.memo.contains(id) {
+            return true;
+        }
+        let stays = !self.mutator.wants(self.store, id) && self.results.is_untouched(self.store, id);
+        if stays {
+            self.results.set(id, id);
+        }
+        stays
+    }
+
+    fn enter(&mut self, id: ExprId) -> Visit {
+        self.store.ask_on_entry(self.mutator.rule(), id, |store| self.mutator.enter(store, id))
+    }
+
+    fn descend(&mut self, id: ExprId, agenda: &mut Agenda<Self>) {
+        match self.store.expr(id) {
+            Expr::Let { var, value, body: _ } => {
+                self.define(var);
+                agenda.extend([Step::Own(Between::Bind(id)), Step::Visit(value)]);
+            }
+            Expr::Function(function) => {
+                let Function { params, body, .. } = *self.store.function(function);
+                let params: Vec<VarId> = self.store.items(params).collect();
+                params.into_iter().for_each(|param| self.define(param));
+                agenda.extend([Step::Leave(id), Step::Visit(body)]);
+            }
+            Expr::Seq { blocks, body } => {
+                agenda.extend([Step::Leave(id), Step::Visit(body)]);
+                let first = agenda.len();
+                for binding in self.store.bindings(blocks) {
+                    agenda.extend([Step::Visit(binding.value), Step::Own(Between::Define(binding.var))]);
+                }
+                agenda[first..].reverse();
+            }
+            Expr::Match { data, clauses, complete: _ } => {
+                agenda.extend([Step::Leave(id), Step::Visit(data)]);
+                agenda.extend(self.store.items(clauses).rev().map(|clause| Step::Visit(self.store.clause(clause).body)));
+                let mut vars = Vec::new();
+                for_each_binder(self.store, id, |var| vars.push(var));
+                vars.into_iter().for_each(|var| self.define(var));
+            }
+            _ => {
+                agenda.push(Step::Leave(id));
+                let first = agenda.len();
+                // Does not enter finished nodes again.
+                for_each_child(self.store, id, |child| {
+                    if !self.results.memo.contains(child) {
+                        agenda.push(Step::Visit(child));
+                    }
+                });
+                agenda[first..].reverse();
+            }
+        }
+    }
+
+    fn leave(&mut self, id: ExprId) {
+        let post = self.results.rebuild(self.store, id);
+        let result = self.store.rewrite(self.mutator.rule(), id, post, |store| self.mutator.leave(store, id, post));
+        self.results.set(id, result);
+    }
+
+    fn give(&mut self, id: ExprId, result: ExprId) {
+        self.results.set(id, result);
+    }
+
+    fn give_again(&mut self, id: ExprId, other: ExprId) {
+        let result = self.results.done(other);
+        self.results.set(id, result);
+    }
+
+    fn step(&mut self, step: Between, agenda: &mut Agenda<Self>) {
+        match step {
+            Between::Bind(id) => self.bind(id, agenda),
+            Between::Define(var) => self.define(var),
+        }
+    }
+}
+
+impl Graph<'_> {
+    fn define(&mut self, var: VarId) {
+        let new = self.mutator.define_var(self.store, var);
+        if new != var {
+            self.results.vars.insert(var, new);
+            let (old_use, new_use) = (self.store.use_var(var), self.mutator.use_of(self.store, new));
+            self.results.set(old_use, new_use);
+        }
+    }
+
+    fn bind(&mut self, id: ExprId, agenda: &mut Agenda<Self>) {
+        let Expr::Let { var, value, body } = self.store.expr(id) else {
+            unreachable!("only a let is bound");
+        };
+        let value = self.results.done(value);
+        let mut bound = Bound::Keep;
+        let (rule, mutator) = (self.mutator.rule(), &mut *self.mutator);
+        self.store.rewrite(rule, id, id, |store| {
+            bound = mutator.bind(store, id, value);
+            match bound {
+                Bound::Keep => id,
+                Bound::Substitute(by) => by,
+                // Renaming follows the change of the value, and is no change of its own.
+                Bound::Rebind(_) => id,
+            }
+        });
+        match bound {
+            Bound::Keep => agenda.push(Step::Leave(id)),
+            Bound::Rebind(new) => {
+                self.results.vars.insert(var, new);
+                let (used, becomes) = (self.store.use_var(var), self.store.use_var(new));
+                self.results.set(used, becomes);
+                agenda.push(Step::Leave(id));
+            }
+            Bound::Substitute(by) => {
+                let used = self.store.use_var(var);
+                self.results.set(used, by);
+                agenda.push(Step::Become(id, body));
+            }
+        }
+        agenda.push(Step::Visit(body));
     }
 }
 

@@ -11,8 +11,10 @@ mod expr;
 mod stmt;
 
 use crate::diag::Diagnostic;
+use crate::ir::drive::Step;
 use crate::ir::{Buffer, Expr, ExprId, Id, Kinds, Mentions, Origin, PrimExpr, PrimFunc, PrimId, Rewrite, StmtId, Store, Symbol};
 use rustc_hash::FxHashMap;
+use std::convert::Infallible;
 
 /// Rewrites statements and expressions with a hook for each kind. Every hook changes nothing by default.
 ///
@@ -106,8 +108,8 @@ pub struct Rewriting<'s> {
     replaced: Mentions,
     /// The results for expressions, and true if a rule had a part in one.
     memo: FxHashMap<PrimId, (PrimId, bool)>,
-    /// Expressions to visit; between two it is empty, and kept for its room.
-    stack: Vec<(PrimId, bool)>,
+    /// The expressions to visit; between two it is empty, and kept for its room.
+    agenda: Vec<Step<PrimId, Infallible>>,
     /// True if definitions are made anew, as in a copy that stands beside the original.
     fresh: bool,
     /// True while there is fuel left, so that hooks are called.
@@ -135,7 +137,7 @@ impl<'s> Rewriting<'s> {
             buffers: FxHashMap::default(),
             replaced: Mentions::NONE,
             memo: FxHashMap::default(),
-            stack: Vec::new(),
+            agenda: Vec::new(),
             fresh: false,
             live: true,
             ruled: false,

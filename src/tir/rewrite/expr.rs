@@ -1,7 +1,9 @@
 //! Expressions under a rewriting, with a stack of their own: they may be chains of any length.
 
 use super::{ROOM, Rewriting, StmtMutator};
+use crate::ir::drive::{Agenda, Form, Step, Visit, drive};
 use crate::ir::{Mentions, PrimExpr, PrimId};
+use std::convert::Infallible;
 
 /// Expressions that nest at most so deep are replaced by recursion, without a table of results: the time of a visit of a
 /// shared part for each of its uses is bounded.
@@ -52,37 +54,10 @@ impl Rewriting<'_> {
         if self.memo.capacity() == 0 {
             self.memo.reserve(ROOM);
         }
-        let mut stack = std::mem::take(&mut self.stack);
-        let bottom = stack.len();
-        stack.push((root, false));
-        while let Some((id, open)) = if stack.len() > bottom { stack.pop() } else { None } {
-            if open {
-                self.leave(mutator, id);
-                continue;
-            }
-            if self.memo.contains_key(&id) {
-                continue;
-            }
-            let replaced = if self.live { mutator.enter_prim(self, id) } else { None };
-            if let Some(new) = replaced {
-                self.memo.insert(id, (new, new != id));
-                continue;
-            }
-            stack.push((id, true));
-            let first = stack.len();
-            let expr = self.store.prim_rc(id);
-            if let (PrimExpr::Let { var, .. }, true) = (&*expr, self.fresh) {
-                self.define(*var);
-            }
-            let wanted = self.replaced | looks_for;
-            expr.for_each_child(&mut |child| {
-                if self.store.prim_mentions(child).meets(wanted) && !self.memo.contains_key(&child) {
-                    stack.push((child, false));
-                }
-            });
-            stack[first..].reverse();
-        }
-        self.stack = stack;
+        let mut agenda = std::mem::take(&mut self.agenda);
+        agenda.push(Step::Visit(root));
+        drive(&mut Prims { cx: self, mutator, looks_for }, &mut agenda);
+        self.agenda = agenda;
         let (new, ruled) = self.memo.get(&root).copied().unwrap_or((root, false));
         self.ruled |= ruled;
         new
@@ -105,25 +80,6 @@ impl Rewriting<'_> {
             other => other,
         };
         self.store.prim(new)
-    }
-
-    fn leave(&mut self, mutator: &mut dyn StmtMutator, id: PrimId) {
-        let expr = self.store.prim_rc(id);
-        let (mut same, mut ruled) = (true, false);
-        expr.for_each_child(&mut |child| {
-            let (new, by_rule) = self.memo.get(&child).copied().unwrap_or((child, false));
-            same &= new == child;
-            ruled |= by_rule;
-        });
-        if let PrimExpr::Var(symbol) = *expr
-            && let Some(value) = self.symbol(symbol)
-        {
-            self.memo.insert(id, (value, false));
-            return;
-        }
-        let post = if same { self.over_same(mutator, id, &expr) } else { self.over_new(mutator, &expr) };
-        let result = if self.live { mutator.prim(self, id, post) } else { post };
-        self.memo.insert(id, (result, ruled || result != post));
     }
 
     /// Returns an expression whose operands stay: only what it names may be another thing now.
@@ -155,5 +111,75 @@ impl Rewriting<'_> {
             other => other,
         };
         self.store.prim(new)
+    }
+}
+
+/// Scalar expressions, whose results are known by id and say if a rule had a part in them.
+struct Prims<'a, 's> {
+    cx: &'a mut Rewriting<'s>,
+    mutator: &'a mut dyn StmtMutator,
+    looks_for: Mentions,
+}
+
+impl Form for Prims<'_, '_> {
+    type Node = PrimId;
+    type Step = Infallible;
+
+    fn is_known(&mut self, id: PrimId) -> bool {
+        self.cx.memo.contains_key(&id)
+    }
+
+    fn enter(&mut self, id: PrimId) -> Visit<PrimId> {
+        let replaced = if self.cx.live { self.mutator.enter_prim(self.cx, id) } else { None };
+        replaced.map_or(Visit::Descend, Visit::Replace)
+    }
+
+    fn descend(&mut self, id: PrimId, agenda: &mut Agenda<Self>) {
+        agenda.push(Step::Leave(id));
+        let first = agenda.len();
+        let expr = self.cx.store.prim_rc(id);
+        if let (PrimExpr::Let { var, .. }, true) = (&*expr, self.cx.fresh) {
+            self.cx.define(*var);
+        }
+        let wanted = self.cx.replaced | self.looks_for;
+        expr.for_each_child(&mut |child| {
+            if self.cx.store.prim_mentions(child).meets(wanted) && !self.cx.memo.contains_key(&child) {
+                agenda.push(Step::Visit(child));
+            }
+        });
+        agenda[first..].reverse();
+    }
+
+    fn leave(&mut self, id: PrimId) {
+        let Prims { cx, mutator, .. } = self;
+        let expr = cx.store.prim_rc(id);
+        let (mut same, mut ruled) = (true, false);
+        expr.for_each_child(&mut |child| {
+            let (new, by_rule) = cx.memo.get(&child).copied().unwrap_or((child, false));
+            same &= new == child;
+            ruled |= by_rule;
+        });
+        if let PrimExpr::Var(symbol) = *expr
+            && let Some(value) = cx.symbol(symbol)
+        {
+            cx.memo.insert(id, (value, false));
+            return;
+        }
+        let post = if same { cx.over_same(*mutator, id, &expr) } else { cx.over_new(*mutator, &expr) };
+        let result = if cx.live { mutator.prim(cx, id, post) } else { post };
+        cx.memo.insert(id, (result, ruled || result != post));
+    }
+
+    fn give(&mut self, id: PrimId, result: PrimId) {
+        self.cx.memo.insert(id, (result, result != id));
+    }
+
+    fn give_again(&mut self, id: PrimId, other: PrimId) {
+        let result = self.cx.memo.get(&other).copied().unwrap_or((other, true));
+        self.cx.memo.insert(id, result);
+    }
+
+    fn step(&mut self, step: Infallible, _: &mut Agenda<Self>) {
+        match step {}
     }
 }

@@ -9,8 +9,10 @@
 use super::devices::{Device, Place, on_device, place_of};
 use super::is_primitive;
 use super::scope::{ScopeId, Scopes};
+use crate::ir::drive::{Agenda, Form, Step, Visit, drive};
 use crate::ir::walk::for_each_child;
 use crate::ir::{Expr, ExprId, Function, IdMap, Store, VarId, map_children};
+use std::convert::Infallible;
 
 /// The expressions to bind.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub fn fill(store: &mut Store, root: ExprId, scopes: &Scopes, bound: Bound, name
     let lists = vec![LetList::default(); scopes.len()];
     let mut fill =
         Fill { store, scopes, bound, names, lists, cells: Vec::new(), memo: IdMap::new(), nesting: 0, devices: Vec::new() };
-    fill.run(root);
+    drive(&mut fill, &mut vec![Step::Visit((root, None))]);
     let body = fill.done(root);
     fill.wrap(scopes.get(root), body)
 }
@@ -44,10 +46,8 @@ struct Cell {
     next: Option<usize>,
 }
 
-enum Step {
-    Visit(ExprId, Option<VarId>),
-    Leave(ExprId, Option<VarId>),
-}
+/// An expression, and the variable of the `let` whose value it is.
+type Value = (ExprId, Option<VarId>);
 
 struct Fill<'a> {
     store: &'a mut Store,
@@ -63,64 +63,81 @@ struct Fill<'a> {
     devices: Vec<Option<Device>>,
 }
 
-impl Fill<'_> {
-    fn run(&mut self, root: ExprId) {
-        let mut stack = vec![Step::Visit(root, None)];
-        while let Some(step) = stack.pop() {
-            match step {
-                Step::Visit(id, var) => match (self.memo.get(id).copied(), var) {
-                    (Some(value), Some(var)) => {
-                        self.push(self.scopes.get(id), var, value);
-                    }
-                    (Some(_), None) => {}
-                    (None, var) => self.visit(id, var, &mut stack),
-                },
-                Step::Leave(id, var) => {
-                    let result = self.leave(id, var);
-                    self.memo.insert(id, result);
-                }
-            }
+impl Form for Fill<'_> {
+    type Node = Value;
+    type Step = Infallible;
+
+    /// A value that is used again is bound to the second variable, too.
+    fn is_known(&mut self, (id, var): Value) -> bool {
+        let known = self.memo.get(id).copied();
+        if let (Some(value), Some(var)) = (known, var) {
+            self.push(self.scopes.get(id), var, value);
         }
+        known.is_some()
     }
 
-    fn done(&self, id: ExprId) -> ExprId {
-        self.memo.get(id).copied().expect("children are done before their parents")
+    fn enter(&mut self, _: Value) -> Visit<Value> {
+        Visit::Descend
     }
 
-    fn visit(&mut self, id: ExprId, var: Option<VarId>, stack: &mut Vec<Step>) {
-        stack.push(Step::Leave(id, var));
+    fn descend(&mut self, (id, var): Value, agenda: &mut Agenda<Self>) {
+        agenda.push(Step::Leave((id, var)));
+        let visit = |id| Step::Visit((id, None));
         match self.store.expr(id) {
             // They are visited from the right, as TVM's compiler evaluates arguments, because that order decides how
             // names are numbered.
-            Expr::If { cond, then, other } => stack.extend([cond, then, other].map(|e| Step::Visit(e, None))),
-            Expr::RefWrite { reference, value } => stack.extend([reference, value].map(|e| Step::Visit(e, None))),
-            Expr::Let { var, value, body } => stack.extend([Step::Visit(body, None), Step::Visit(value, Some(var))]),
+            Expr::If { cond, then, other } => agenda.extend([cond, then, other].map(visit)),
+            Expr::RefWrite { reference, value } => agenda.extend([reference, value].map(visit)),
+            Expr::Let { var, value, body } => agenda.extend([visit(body), Step::Visit((value, Some(var)))]),
             Expr::Call { args, .. } if let Some(Place { device, fixed: true, .. }) = place_of(self.store, id) => {
                 self.devices.push(Some(device));
                 // The value itself is bound, and stays on its device.
-                stack.push(Step::Visit(self.store.item(args, 0), var));
+                agenda.push(Step::Visit((self.store.item(args, 0), var)));
             }
             Expr::Call { callee, args, .. } => {
-                stack.push(Step::Visit(callee, None));
-                stack.extend(self.store.items(args).rev().map(|arg| Step::Visit(arg, None)));
+                agenda.push(visit(callee));
+                agenda.extend(self.store.items(args).rev().map(visit));
             }
             Expr::Function(function) => {
                 if !is_primitive(self.store, id) {
                     self.nesting += 1;
                     let Function { body, device, .. } = *self.store.function(function);
                     self.devices.push(device);
-                    stack.push(Step::Visit(body, None));
+                    agenda.push(visit(body));
                 }
             }
             _ => {
-                let first = stack.len();
-                for_each_child(self.store, id, |child| stack.push(Step::Visit(child, None)));
-                stack[first..].reverse();
+                let first = agenda.len();
+                for_each_child(self.store, id, |child| agenda.push(visit(child)));
+                agenda[first..].reverse();
             }
         }
     }
 
-    fn leave(&mut self, id: ExprId, var: Option<VarId>) -> ExprId {
+    fn leave(&mut self, (id, var): Value) {
+        let result = self.result(id, var);
+        self.memo.insert(id, result);
+    }
+
+    fn give(&mut self, (id, _): Value, (result, _): Value) {
+        self.memo.insert(id, result);
+    }
+
+    fn give_again(&mut self, (id, _): Value, (other, _): Value) {
+        self.memo.insert(id, self.done(other));
+    }
+
+    fn step(&mut self, step: Infallible, _: &mut Agenda<Self>) {
+        match step {}
+    }
+}
+
+impl Fill<'_> {
+    fn done(&self, id: ExprId) -> ExprId {
+        self.memo.get(id).copied().expect("children are done before their parents")
+    }
+
+    fn result(&mut self, id: ExprId, var: Option<VarId>) -> ExprId {
         match self.store.expr(id) {
             Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) => match var {
                 Some(var) => self.push(self.scopes.get(id), var, id),
