@@ -66,6 +66,12 @@ impl Machine<'_> {
     fn inputs(&self, id: ExprId, info: &OpInfo, args: &[Value]) -> Result<Vec<Tensor>, EvalFailure> {
         let mut inputs = Vec::with_capacity(args.len());
         for (index, arg) in args.iter().enumerate() {
+            if let Value::Tensor(tensor) = arg
+                && tensor.data.is_some()
+            {
+                inputs.push(tensor.clone());
+                continue;
+            }
             let role = info.relay_args().get(index).copied().unwrap_or("data");
             let mut left = vec![arg];
             while let Some(value) = left.pop() {

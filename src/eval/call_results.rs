@@ -10,6 +10,9 @@ use std::rc::Rc;
 /// The most bytes of results that are kept.
 const MOST_BYTES: usize = 16 << 20;
 
+/// There is room for so many calls before a table grows.
+const ROOM: usize = 256;
+
 /// An operator with its attributes and the type of its result.
 type Operator = (OpId, Option<AttrsId>, TypeId);
 
@@ -52,6 +55,10 @@ impl CallResults {
             return outputs;
         }
         self.bytes += new;
+        if self.calls.is_empty() {
+            self.calls.reserve(ROOM, |known| hash_of_call(known.operator, &known.inputs));
+            self.tensors.reserve(ROOM, hash_of_tensor);
+        }
         let outputs: Vec<Tensor> = outputs.into_iter().map(|tensor| self.one(tensor)).collect();
         let known = Known { operator, inputs, outputs: outputs.clone() };
         let hash = hash_of_call(operator, &known.inputs);
@@ -61,8 +68,7 @@ impl CallResults {
 
     /// Returns the tensor that stands for all that are equal to this one.
     fn one(&mut self, tensor: Tensor) -> Tensor {
-        let hash = |tensor: &Tensor| FxBuildHasher.hash_one((&tensor.shape, &tensor.data));
-        let place = self.tensors.entry(hash(&tensor), |known| *known == tensor, hash);
+        let place = self.tensors.entry(hash_of_tensor(&tensor), |known| *known == tensor, hash_of_tensor);
         place.or_insert(tensor.clone()).get().clone()
     }
 }
@@ -71,6 +77,10 @@ impl CallResults {
 fn is_same(a: &Tensor, b: &Tensor) -> bool {
     let memory = matches!((&a.data, &b.data), (Some(a), Some(b)) if Rc::ptr_eq(a, b));
     memory && a.dtype == b.dtype && a.shape == b.shape
+}
+
+fn hash_of_tensor(tensor: &Tensor) -> u64 {
+    FxBuildHasher.hash_one((&tensor.shape, &tensor.data))
 }
 
 fn hash_of_call(operator: Operator, inputs: &[Tensor]) -> u64 {

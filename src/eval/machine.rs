@@ -127,9 +127,16 @@ impl<'a> Machine<'a> {
             return;
         }
         let mut used: IdMap<Expr, ()> = IdMap::new();
-        for id in post_order(self.store, root) {
+        let mut left = vec![root];
+        while let Some(id) = left.pop() {
             for_each_child(self.store, id, |child| {
-                if !is_cheap(&self.store.expr(child)) && used.insert(child, ()).is_some() {
+                let expr = self.store.expr(child);
+                if is_cheap(&expr) && !matches!(expr, Expr::Function(_)) {
+                    return;
+                }
+                if used.insert(child, ()).is_none() {
+                    left.push(child);
+                } else if !is_cheap(&expr) {
                     self.shared.insert(child, ());
                 }
             });

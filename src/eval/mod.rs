@@ -62,10 +62,13 @@ pub(crate) fn elements_of(store: &Store, ty: TypeId) -> usize {
 fn work_of<'a>(name: &str, inputs: impl Iterator<Item = &'a Tensor> + Clone, given: usize) -> u64 {
     let elements = |tensor: &Tensor| tensor.shape.iter().map(|extent| *extent as u64).product::<u64>();
     let moved = inputs.clone().map(elements).sum::<u64>() + given as u64;
-    let (is_window, is_product) = (name.contains("conv"), name.contains("matmul") || name.contains("dense"));
     let summed = match (inputs.clone().next(), inputs.clone().nth(1)) {
-        (_, Some(weight)) if is_window => elements(weight) / weight.shape.iter().max().map_or(1, |most| (*most as u64).max(1)),
-        (Some(data), Some(_)) if is_product => data.shape.last().map_or(1, |extent| *extent as u64),
+        (_, Some(weight)) if name.contains("conv") => {
+            elements(weight) / weight.shape.iter().max().map_or(1, |most| (*most as u64).max(1))
+        }
+        (Some(data), Some(_)) if name.contains("matmul") || name.contains("dense") => {
+            data.shape.last().map_or(1, |extent| *extent as u64)
+        }
         _ => 0,
     };
     moved.saturating_add(summed.saturating_mul(given as u64))
