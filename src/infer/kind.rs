@@ -1,6 +1,6 @@
 //! Kinds: checks that types are composed correctly, and that named types exist. After TVM's `kind_check.cc`.
 
-use super::subst;
+use crate::ir::walk::for_each_type_in;
 use crate::ir::{Module, Store, Type, TypeId, show_type};
 use rustc_hash::FxHashSet;
 
@@ -44,7 +44,7 @@ impl KindChecker {
                 }
             }
             let mut wrong = None;
-            subst::for_each_child(store, ty, &mut |child| {
+            for_each_type_in(store, ty, &mut |child| {
                 let is_head = head.is_some_and(|(head, _)| head == child);
                 if !is_head && matches!(store.type_of_id(child), Type::Global(_)) {
                     wrong = Some(child);

@@ -6,6 +6,7 @@
 //! [`Type::Hole`].
 
 use super::subst::TypeFacts;
+use crate::ir::walk::for_each_type_in;
 use crate::ir::{AttrsId, ExprId, MAX_TYPE_DEPTH, MAX_TYPE_SIZE, Store, Type, TypeId};
 use crate::ops::{RuleCx, TypeRule};
 use rustc_hash::FxHashMap;
@@ -315,7 +316,7 @@ impl Solver {
                         stack.push(self.known(root));
                     }
                 }
-                _ => super::subst::for_each_child(store, ty, &mut |child| stack.push(child)),
+                _ => for_each_type_in(store, ty, &mut |child| stack.push(child)),
             }
         }
         found

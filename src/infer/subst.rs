@@ -1,5 +1,6 @@
 //! Walking and rewriting types.
 
+use crate::ir::walk::for_each_type_in;
 use crate::ir::{Id, IdMap, Store, Type, TypeId, TypeVar};
 use rustc_hash::FxHashMap;
 
@@ -40,7 +41,7 @@ impl TypeFacts {
                     || matches!(node, Type::Func { type_params, .. } if !type_params.is_empty()),
             };
             let mut missing = false;
-            for_each_child(store, top, &mut |child| match self.facts.get(child) {
+            for_each_type_in(store, top, &mut |child| match self.facts.get(child) {
                 Some(known) => {
                     fact.has_holes |= known.has_holes;
                     fact.has_type_vars |= known.has_type_vars;
@@ -56,25 +57,6 @@ impl TypeFacts {
             }
         }
         self.facts.get(ty).copied().unwrap_or(Fact { has_holes: true, has_type_vars: true })
-    }
-}
-
-/// Calls `f` with each type directly inside of `ty`.
-pub(super) fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId)) {
-    match store.type_of_id(ty) {
-        Type::Tensor { .. } | Type::Var(_) | Type::Global(_) | Type::Hole(_) => {}
-        Type::Tuple(fields) => fields.iter().copied().for_each(f),
-        Type::Func { type_params: _, params, ret } => {
-            params.iter().copied().for_each(&mut *f);
-            f(*ret);
-        }
-        Type::Ref(value) => f(*value),
-        Type::Apply { head, args } => {
-            f(*head);
-            args.iter().copied().for_each(f);
-        }
-        // Types of Relax, whose inference solves no equations between types.
-        _ => {}
     }
 }
 

@@ -3,6 +3,7 @@
 use super::collect::Collector;
 use crate::diag::Diagnostic;
 use crate::ir::sort::sort_by;
+use crate::ir::walk::for_each_type_in;
 use crate::ir::{Expr, ExprId, IdMap, Store, Type, TypeId, Var};
 
 /// Adds the errors that are known only after solving: relations that cannot hold, types that nest
@@ -191,7 +192,7 @@ fn free_type_vars(store: &Store, ty: TypeId, bound: &IdMap<crate::ir::TypeVar, (
             Type::Func { type_params, .. } => within.extend(type_params.iter().copied()),
             _ => {}
         }
-        super::subst::for_each_child(store, ty, &mut |child| stack.push(child));
+        for_each_type_in(store, ty, &mut |child| stack.push(child));
     }
     used.retain(|var| !within.contains(var) && !bound.contains(*var));
     used.into_iter().map(|var| store.str(store.type_var(var).name).to_owned()).collect()

@@ -4,6 +4,7 @@ use super::expr::{Clause, Expr, ExprId, Pattern, PatternId, VarId};
 use super::id::IdMap;
 use super::prim::StmtId;
 use super::store::Store;
+use super::ty::{Type, TypeId};
 
 /// Calls `f` with each child expression, in the order of TVM's `ExprVisitor`: callee then
 /// arguments; a let's value before its body; a match's data before its arms; bindings before the result. Variables that a node
@@ -101,6 +102,31 @@ pub fn for_each_pattern_var(store: &Store, pattern: PatternId, f: &mut impl FnMu
             Pattern::Ctor { ctor: _, fields } | Pattern::Tuple(fields) => stack.extend(store.items(fields).rev()),
         }
     }
+}
+
+/// Calls `f` with each type directly inside of a type, of either dialect.
+pub fn for_each_type_in(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId)) {
+    match store.type_of_id(ty) {
+        Type::Tuple(fields) => fields.iter().copied().for_each(f),
+        Type::Func { type_params: _, params, ret } => params.iter().chain([ret]).copied().for_each(f),
+        Type::Ref(value) => f(*value),
+        Type::Apply { head, args } => [head].into_iter().chain(args.iter()).copied().for_each(f),
+        Type::Callable { params, ret, .. } => params.iter().flatten().chain([ret]).copied().for_each(f),
+        Type::Distributed { tensor, .. } => f(*tensor),
+        _ => {}
+    }
+}
+
+/// Returns the types in a type that are no tuples, in order: those of a value's tensors.
+pub fn leaf_types(store: &Store, ty: TypeId) -> impl Iterator<Item = TypeId> {
+    let mut left = vec![ty];
+    std::iter::from_fn(move || {
+        loop {
+            let ty = left.pop()?;
+            let Type::Tuple(fields) = store.type_of_id(ty) else { return Some(ty) };
+            left.extend(fields.iter().rev());
+        }
+    })
 }
 
 /// A walk over the nodes of a program, each visited once however often it is used.

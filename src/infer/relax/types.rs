@@ -4,24 +4,12 @@
 //! own.
 
 use crate::ir::sort::sort_by;
+use crate::ir::walk::for_each_type_in;
 use crate::ir::{Dim, Extents, Id, PrimExpr, PrimId, Store, Symbol, TensorInfo, Type, TypeId, VarId};
 use crate::ops::dim_arith;
 use crate::tir::arith::{Analyzer, equal_extents};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
-
-/// Calls `f` with each type directly inside of `ty`.
-fn for_each_child(store: &Store, ty: TypeId, f: &mut dyn FnMut(TypeId)) {
-    match store.type_of_id(ty) {
-        Type::Tuple(fields) => fields.iter().copied().for_each(f),
-        Type::Callable { params, ret, .. } => {
-            params.iter().flatten().copied().for_each(&mut *f);
-            f(*ret);
-        }
-        Type::Distributed { tensor, .. } => f(*tensor),
-        _ => {}
-    }
-}
 
 /// Returns the types inside of `ty` and itself, children first, each once; those inside of function types only on request.
 fn post_order(store: &Store, ty: TypeId, functions: bool) -> Vec<TypeId> {
@@ -39,7 +27,7 @@ fn post_order(store: &Store, ty: TypeId, functions: bool) -> Vec<TypeId> {
             if !functions && matches!(store.type_of_id(top), Type::Callable { .. }) {
                 continue;
             }
-            for_each_child(store, top, &mut |child| stack.push((child, false)));
+            for_each_type_in(store, top, &mut |child| stack.push((child, false)));
         }
     }
     order

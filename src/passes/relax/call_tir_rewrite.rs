@@ -4,6 +4,7 @@
 
 use super::calls::{args, devices, dtype, fields, int, op, op_name, shape, string, tuple};
 use crate::build::{BlockMutator, Mutation, rewrite_module};
+use crate::ir::walk::leaf_types;
 use crate::ir::{Expr, ExprId, Extents, Id, Module, Object, Store, Type, TypeId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 
@@ -143,16 +144,11 @@ impl Rewrite {
 
 /// Returns the tensors in a type, in order.
 fn flat(store: &Store, ty: TypeId) -> Result<Vec<TypeId>, String> {
-    let mut found = Vec::new();
-    let mut stack = vec![ty];
-    while let Some(ty) = stack.pop() {
-        match store.type_of_id(ty) {
-            Type::Tuple(fields) => stack.extend(fields.iter().rev()),
-            _ if store.tensor_info(ty).is_some() => found.push(ty),
-            _ => return Err("call_tir expects a tensor or a tuple of tensors".to_owned()),
-        }
+    let found: Vec<TypeId> = leaf_types(store, ty).collect();
+    match found.iter().all(|ty| store.tensor_info(*ty).is_some()) {
+        true => Ok(found),
+        false => Err("call_tir expects a tensor or a tuple of tensors".to_owned()),
     }
-    Ok(found)
 }
 
 /// Rebuilds a value of this type from its tensors. Types nest as deep as the parser's limit on brackets.

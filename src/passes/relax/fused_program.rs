@@ -3,6 +3,7 @@
 
 use super::fuse_tir_inner::{BlockNames, once_each};
 use super::support::{symbol_of, symbols_in};
+use crate::ir::walk::leaf_types;
 use crate::ir::{AttrValue, Block, Buffer, DType, Dim, Expr, ExprId, Extents, Function, Id, Module, Name, PrimExpr, PrimFunc};
 use crate::ir::{PrimId, PrimParam, Stmt, StmtId, Store, Symbol, Type, TypeId, VarId};
 use crate::ops;
@@ -196,7 +197,7 @@ impl<'m> FusedProgram<'m> {
             Some(Type::Tuple(types)) => types.to_vec(),
             _ => Vec::new(),
         };
-        let count = |ty: &TypeId| tensors_in(store, *ty);
+        let count = |ty: &TypeId| leaf_types(store, *ty).count();
         let start: usize = types.iter().take(index as usize).map(count).sum();
         let len = types.get(index as usize).map_or(0, count);
         all.get(start..start + len).map(<[_]>::to_vec).ok_or_else(|| "a field that the tuple does not have".to_owned())
@@ -337,19 +338,6 @@ impl<'m> FusedProgram<'m> {
         }
         name
     }
-}
-
-/// Returns the number of tensors in a type.
-fn tensors_in(store: &Store, ty: TypeId) -> usize {
-    let mut stack = vec![ty];
-    let mut count = 0;
-    while let Some(ty) = stack.pop() {
-        match store.type_of_id(ty) {
-            Type::Tuple(fields) => stack.extend(fields),
-            _ => count += 1,
-        }
-    }
-    count
 }
 
 fn match_shapes(store: &mut Store, copier: &mut Copier, buffer: Id<Buffer>, target: Id<Buffer>) -> Result<(), String> {

@@ -5,9 +5,8 @@
 use super::support::{liveness::last_uses, type_error, with_attrs};
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::ir::rewrite::Visit;
-use crate::ir::{
-    AttrValue, Attrs, Binding, BindingBlock, DType, Expr, ExprId, Function, Id, List, Module, Store, Type, TypeId, VarId,
-};
+use crate::ir::walk::leaf_types;
+use crate::ir::{AttrValue, Attrs, Binding, BindingBlock, DType, Expr, ExprId, Function, Id, List, Module, Store, Type, VarId};
 use crate::ops;
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -114,7 +113,7 @@ fn fetching(store: &mut Store, module: &Module, function: ExprId, getter: &str) 
     let mut params = inputs.to_vec();
     // A weight that only defines symbols stays a parameter.
     for ty in weights.iter().filter_map(|var| store.var_type(*var)).collect::<Vec<_>>() {
-        for ty in leaves(store, ty) {
+        for ty in leaf_types(store, ty).collect::<Vec<_>>() {
             if matches!(store.type_of_id(ty), Type::Prim(_) | Type::Shape(_)) {
                 params.push(store.relax_var("symbolic_var_holder", Some(ty), false));
             }
@@ -125,18 +124,6 @@ fn fetching(store: &mut Store, module: &Module, function: ExprId, getter: &str) 
     let new = store.add_function(Function { params, attrs, pure: false, ..data });
     let new = store.rebuild(function, Expr::Function(new), None);
     rewrite_function(store, module, new, &mut fetch)
-}
-
-fn leaves(store: &Store, ty: TypeId) -> Vec<TypeId> {
-    let mut found = Vec::new();
-    let mut stack = vec![ty];
-    while let Some(ty) = stack.pop() {
-        match store.type_of_id(ty) {
-            Type::Tuple(fields) => stack.extend(fields.iter().rev()),
-            _ => found.push(ty),
-        }
-    }
-    found
 }
 
 fn without_force_pure(store: &mut Store, function: &Function) -> Option<crate::ir::AttrsId> {

@@ -5,8 +5,8 @@
 use super::support::device_of;
 use crate::build::{BlockMutator, Mutation, rewrite_module_by_name};
 use crate::diag::Diagnostic;
-use crate::ir::walk::{for_each_binder, post_order};
-use crate::ir::{AttrValue, Expr, ExprId, Extents, Id, Module, Object, PrimFunc, Store, Symbol, Type, TypeId, VarId};
+use crate::ir::walk::{for_each_binder, leaf_types, post_order};
+use crate::ir::{AttrValue, Expr, ExprId, Extents, Id, Module, Object, PrimFunc, Store, Symbol, Type, VarId};
 use crate::ops;
 use crate::pass::spec::Literal;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
@@ -195,27 +195,11 @@ impl BlockMutator for Legalize {
 
 /// True if the shapes of values are known.
 fn shapes_are_known(store: &Store, values: &[ExprId]) -> bool {
-    let mut types: Vec<TypeId> = Vec::new();
-    for expr in values {
-        match store.checked_type(*expr) {
-            Some(ty) => types.push(ty),
-            None => return false,
-        }
-    }
-    while let Some(ty) = types.pop() {
-        let known = match store.type_of_id(ty) {
-            Type::Tensor { .. } | Type::Prim(_) => true,
-            Type::PartialTensor(info) => matches!(info.extents, Extents::Known(_)),
-            Type::Shape(extents) => matches!(extents, Extents::Known(_)),
-            Type::Tuple(fields) => {
-                types.extend(fields);
-                true
-            }
-            _ => false,
-        };
-        if !known {
-            return false;
-        }
-    }
-    true
+    let known = |ty| match store.type_of_id(ty) {
+        Type::Tensor { .. } | Type::Prim(_) => true,
+        Type::PartialTensor(info) => matches!(info.extents, Extents::Known(_)),
+        Type::Shape(extents) => matches!(extents, Extents::Known(_)),
+        _ => false,
+    };
+    values.iter().all(|expr| store.checked_type(*expr).is_some_and(|ty| leaf_types(store, ty).all(known)))
 }

@@ -12,7 +12,7 @@ pub(super) mod symbols;
 
 use crate::diag::Diagnostic;
 use crate::infer::relax::types;
-use crate::ir::walk::post_order;
+use crate::ir::walk::{leaf_types, post_order};
 use crate::ir::{
     AttrValue, AttrsId, Dim, Expr, ExprId, Function, Id, Module, Name, Object, PrimExpr, PrimId, Store, Symbol, Type, TypeId,
 };
@@ -74,15 +74,10 @@ pub(super) fn renamed(store: &mut Store, module: &Module, names: &[(Id<Name>, Id
 
 /// Returns the device of the first tensor in a type that has one.
 pub(super) fn device_of(store: &Store, ty: TypeId) -> Option<Id<Object>> {
-    let mut types = vec![ty];
-    while let Some(ty) = types.pop() {
-        match store.type_of_id(ty) {
-            Type::PartialTensor(info) if info.vdevice.is_some() => return info.vdevice,
-            Type::Tuple(fields) => types.extend(fields.iter().rev()),
-            _ => {}
-        }
-    }
-    None
+    leaf_types(store, ty).find_map(|ty| match store.type_of_id(ty) {
+        Type::PartialTensor(info) => info.vdevice,
+        _ => None,
+    })
 }
 
 /// True if the target of a device is a GPU (`gpu` is among its keys).

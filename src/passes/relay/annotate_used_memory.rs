@@ -12,7 +12,7 @@ use super::support::lifetimes::{Lifetimes, branches};
 use super::support::{is_primitive, strip_on_device, with_dict_attrs};
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{ExprMutator, rewrite};
-use crate::ir::walk::post_order;
+use crate::ir::walk::{leaf_types, post_order};
 use crate::ir::{AttrValue, Expr, ExprId, Function, Module, Store, Type, TypeId, VarId};
 use crate::ops::build::ints;
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
@@ -102,18 +102,15 @@ fn io_memory(store: &Store, id: ExprId) -> Result<i64, String> {
 /// Returns the bytes of a tensor or a tuple of tensors.
 fn bytes(store: &Store, ty: Option<TypeId>) -> Result<i64, String> {
     let ty = ty.ok_or("InferType pass should be run before AnnotateUsedMemory.")?;
-    let (mut total, mut left) = (0i64, vec![ty]);
-    while let Some(ty) = left.pop() {
-        match store.type_of_id(ty) {
-            Type::Tuple(fields) => left.extend(fields.iter().copied()),
-            Type::Tensor { shape, dtype } => {
-                let extents: Option<Vec<i64>> = shape.iter().map(|dim| dim.known()).collect();
-                let extents = extents.ok_or("AnnotateUsedMemory does not support dynamic shapes.")?;
-                let size = extents.iter().try_fold(dtype.bytes() as i64, |size, extent| size.checked_mul(*extent));
-                total = size.and_then(|size| total.checked_add(size)).ok_or("a tensor is too large to be counted")?;
-            }
-            _ => return Err("only tensors have a size, and something else is alive where a kernel is called".to_owned()),
-        }
+    let mut total = 0i64;
+    for ty in leaf_types(store, ty) {
+        let Type::Tensor { shape, dtype } = store.type_of_id(ty) else {
+            return Err("only tensors have a size, and something else is alive where a kernel is called".to_owned());
+        };
+        let extents: Option<Vec<i64>> = shape.iter().map(|dim| dim.known()).collect();
+        let extents = extents.ok_or("AnnotateUsedMemory does not support dynamic shapes.")?;
+        let size = extents.iter().try_fold(dtype.bytes() as i64, |size, extent| size.checked_mul(*extent));
+        total = size.and_then(|size| total.checked_add(size)).ok_or("a tensor is too large to be counted")?;
     }
     Ok(total)
 }

@@ -4,7 +4,7 @@
 
 use crate::eval::relax::operators::{self, Operands};
 use crate::eval::{Value, eval_prim};
-use crate::ir::walk::post_order;
+use crate::ir::walk::{leaf_types, post_order};
 use crate::ir::{DType, Dim, Expr, ExprId, Extents, PrimExpr, PrimId, PrimOp, StmtId, Store, Tensor, Type, TypeId};
 use crate::ops::build::constant;
 use crate::ops::relax::deduce::int;
@@ -62,22 +62,12 @@ pub(in crate::passes::relax) fn makes_program_of_unknown(store: &Store, name: &s
     if !topi::has_te_form(name) || topi::needs(name) == topi::Known::Nothing || KEPT.contains(&name) {
         return None;
     }
-    let mut types: Vec<TypeId> = operands.iter().rev().filter_map(|id| store.checked_type(*id)).collect();
-    while let Some(ty) = types.pop() {
-        match store.tensor_info(ty) {
-            Some(info) if !matches!(info.extents, Extents::Known(_)) => {
-                return Some("emit_te now only supports Tensor that has ShapeExpr shape");
-            }
-            Some(info) if info.dtype.is_none() => return Some("Back optional access"),
-            Some(_) => {}
-            None => {
-                if let Type::Tuple(fields) = store.type_of_id(ty) {
-                    types.extend(fields.iter().rev());
-                }
-            }
-        }
-    }
-    None
+    let types = operands.iter().filter_map(|id| store.checked_type(*id)).flat_map(|ty| leaf_types(store, ty));
+    types.filter_map(|ty| store.tensor_info(ty)).find_map(|info| match info.extents {
+        Extents::Known(_) if info.dtype.is_some() => None,
+        Extents::Known(_) => Some("Back optional access"),
+        _ => Some("emit_te now only supports Tensor that has ShapeExpr shape"),
+    })
 }
 
 /// True if a constant has no value, because its section of the text was missing.

@@ -18,6 +18,7 @@ use super::support::devices::{Device, on_device, place_of};
 use super::support::{has_nonzero, is_primitive};
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::{Bound, ExprMutator, Visit, rewrite};
+use crate::ir::walk::leaf_types;
 use crate::ir::{Adt, AttrValue, DType, Expr, ExprId, IdMap, Module, Store, Type, TypeId, VarId};
 use crate::ops::build::{arg, call, call_with, constant, int_tensor, ints, is_call};
 use crate::pass::manager::optimisable;
@@ -243,17 +244,11 @@ impl Manifest<'_> {
 
 /// Returns extents and types of the tensors in a type, if all are known.
 fn flat(store: &Store, ty: TypeId) -> Option<Vec<(Vec<i64>, DType)>> {
-    let (mut found, mut left) = (Vec::new(), vec![ty]);
-    while let Some(ty) = left.pop() {
-        match store.type_of_id(ty) {
-            Type::Tuple(fields) => left.extend(fields.iter().rev()),
-            Type::Tensor { shape, dtype } => {
-                found.push((shape.iter().map(|dim| dim.known()).collect::<Option<Vec<i64>>>()?, *dtype));
-            }
-            _ => return None,
-        }
-    }
-    Some(found)
+    let known = |ty| match store.type_of_id(ty) {
+        Type::Tensor { shape, dtype } => Some((shape.iter().map(|dim| dim.known()).collect::<Option<Vec<i64>>>()?, *dtype)),
+        _ => None,
+    };
+    leaf_types(store, ty).map(known).collect()
 }
 
 /// Packs tensors, the first one last, into tuples as a type says. Recursive: types nest at most as deep as the parser lets them.

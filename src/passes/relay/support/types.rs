@@ -2,6 +2,7 @@
 
 use crate::infer::map_type_children;
 use crate::ir::rewrite::{ExprMutator, Rewriting};
+use crate::ir::walk::for_each_type_in;
 use crate::ir::{Expr, ExprId, Function, Id, Store, Type, TypeId, TypeVar, VarId};
 use rustc_hash::FxHashMap;
 
@@ -19,18 +20,11 @@ pub fn in_type(store: &mut Store, ty: TypeId, by: &TypeArgs) -> TypeId {
 /// True if a type is one that `is` says, or has one inside.
 pub fn has(store: &Store, ty: TypeId, is: fn(&Type) -> bool) -> bool {
     let mut left = vec![ty];
-    while let Some(ty) = left.pop() {
-        let ty = store.type_of_id(ty);
-        if is(ty) {
+    while let Some(id) = left.pop() {
+        if is(store.type_of_id(id)) {
             return true;
         }
-        match ty {
-            Type::Tuple(fields) => left.extend(fields.iter()),
-            Type::Func { params, ret, .. } => left.extend(params.iter().chain([ret])),
-            Type::Ref(inner) => left.push(*inner),
-            Type::Apply { head, args } => left.extend(args.iter().chain([head])),
-            _ => {}
-        }
+        for_each_type_in(store, id, &mut |inner| left.push(inner));
     }
     false
 }
