@@ -5,6 +5,10 @@ use crate::ir::PrimOp;
 use crate::tir::build::binary;
 use std::rc::Rc;
 
+const UNEVEN: &str = "The lower factor is not divisible by the full iter space extent";
+const NOT_SURJECTIVE: &str =
+    "Split on padding iteration is not surjective if the split extent equals to the full iter space extent";
+
 /// Iterators with the digits of theirs that are used.
 #[derive(Default)]
 pub(super) struct Uses(pub Vec<(Rc<Mark>, Vec<Split>)>);
@@ -73,30 +77,36 @@ impl Rewriter<'_> {
         let full = self.analyzer.can_prove_equal(self.store, covered, mark.extent);
         let even = full || self.divides(mark.extent, covered);
         let Some(origin) = origin else {
-            let fine = if level == Level::Bijective { full } else { even };
-            if !fine {
-                self.errors.push("The splits do not divide the iterator evenly");
-            }
-            return fine;
+            return match level {
+                Level::Bijective => self.unless(!full, "The iterations do not traverse full iter space"),
+                _ => self.unless(!even, UNEVEN),
+            };
         };
-        let fine = match level {
-            Level::Bijective => false,
+        match level {
+            Level::Bijective => self.unless(true, "Bijectvie mapping should not take iter paddings"),
             Level::NoCheck => true,
             Level::Surjective => {
                 let enough = binary(self.store, PrimOp::Ge, origin.extent, covered);
                 let enough = self.analyzer.can_prove(self.store, enough);
                 match full {
+                    true if splits.len() != 1 => self.unless(true, "Dependent iterations on padding iter space"),
                     true => {
-                        splits.len() == 1 && (enough || !self.analyzer.can_prove_equal(self.store, splits[0].extent, covered))
+                        let uncovered = !enough && self.analyzer.can_prove_equal(self.store, splits[0].extent, covered);
+                        self.unless(uncovered, NOT_SURJECTIVE)
                     }
-                    false => even && enough,
+                    false if even => self.unless(!enough, "The extent before padding is less than lower factor"),
+                    false => self.unless(true, UNEVEN),
                 }
             }
-        };
-        if !fine {
-            self.errors.push("Dependent iterations on padding iter space");
         }
-        fine
+    }
+
+    /// Notes a reason if its condition holds; false in that case.
+    fn unless(&mut self, fails: bool, reason: &'static str) -> bool {
+        if fails {
+            self.fail(reason);
+        }
+        !fails
     }
 
     /// Returns the digit with the smallest divisor that is a multiple of the covered part.

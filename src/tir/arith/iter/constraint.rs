@@ -157,7 +157,7 @@ impl Rewriter<'_> {
         let fused = self.fuse(&sum, self.level, false);
         let split = fused.as_ref().and_then(|fused| fused.args.first()).filter(|split| self.is(split.scale, 1));
         let Some(split) = split.cloned() else {
-            return self.errors.push("Could not normalize iterators using the constraints given.");
+            return self.fail("Could not normalize iterators using the constraints given.");
         };
         let Source::Sum(mut structured) = split.source.source.clone() else { return };
         let Some(flat) = self.flat.get(&structured).cloned() else { return };

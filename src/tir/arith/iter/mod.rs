@@ -16,11 +16,13 @@ mod divide;
 mod fuse;
 mod inverse;
 mod pad;
+mod reason;
 mod rewrite;
 
 pub use convert::{digit_to_prim, sum_to_prim};
 pub use divide::{Division, subspace_divide};
 pub use inverse::inverse_iter_map;
+pub use reason::{Failure, Reason};
 
 use super::Analyzer;
 use crate::ir::{DType, Id, PrimExpr, PrimId, Store, Symbol};
@@ -117,7 +119,7 @@ struct Rewriter<'a> {
     store: &'a mut Store,
     analyzer: &'a mut Analyzer,
     level: Level,
-    errors: Vec<&'static str>,
+    errors: Vec<Reason>,
     vars: FxHashMap<Id<Symbol>, Value>,
     inputs: Vec<Rc<Mark>>,
     padded: FxHashMap<Mark, pad::Padding>,
@@ -187,6 +189,10 @@ impl<'a> Rewriter<'a> {
         }
     }
 
+    fn fail(&mut self, reason: impl Into<Reason>) {
+        self.errors.push(reason.into());
+    }
+
     fn is(&self, prim: PrimId, value: i64) -> bool {
         self.store.as_prim_int(prim) == Some(value)
     }
@@ -202,25 +208,25 @@ pub fn detect_iter_map(
     predicate: Option<PrimId>,
     level: Level,
     trivial: bool,
-) -> Result<IterMap, Vec<&'static str>> {
+) -> Result<IterMap, Failure> {
     if !constraint::are_independent(store, iters) {
-        return Err(vec!["Invalid iterators.  Iterators may not be expressions of each other."]);
+        return Err("Invalid iterators.  Iterators may not be expressions of each other.".into());
     }
     let mut iters = iters.to_vec();
     let constraints = match predicate.filter(|predicate| store.as_prim_int(*predicate) != Some(1)) {
         None => Vec::new(),
         Some(predicate) => constraint::of_predicate(store, predicate, &mut iters)
-            .ok_or(vec!["Could not parse predicate as constraints on the input iterators."])?,
+            .ok_or("Could not parse predicate as constraints on the input iterators.")?,
     };
     let mut rewriter = Rewriter::new(store, analyzer, &iters, level, trivial);
     for constraint in constraints {
         rewriter.constrain(&constraint);
         if !rewriter.errors.is_empty() {
-            return Err(rewriter.errors);
+            return Err(rewriter.errors.into());
         }
     }
     if !rewriter.constraints_nest() {
-        return Err(vec!["Invalid constraints."]);
+        return Err("Invalid constraints.".into());
     }
     let mut found = Vec::new();
     // The first round finds out by how much iterators have to be made longer, the second uses it.
@@ -235,17 +241,17 @@ pub fn detect_iter_map(
         for index in indices {
             found.push(rewriter.rewrite(*index));
             if !rewriter.errors.is_empty() {
-                return Err(rewriter.errors);
+                return Err(rewriter.errors.into());
             }
         }
     }
     if !rewriter.check(&found, level) {
-        let mut errors = rewriter.errors;
-        errors.push(match level {
-            Level::Bijective => "Index mapping does not form a bijective transform.",
-            _ => "Mapped indices are not independent.",
+        let mut reasons = rewriter.errors;
+        reasons.push(match level {
+            Level::Bijective => "Index mapping does not form a bijective transform.".into(),
+            _ => "Mapped indices are not independent.".into(),
         });
-        return Err(errors);
+        return Err(Failure { reasons, padding: Some(rewriter.padding) });
     }
     Ok(IterMap { indices: found, padding: rewriter.padding })
 }

@@ -1,11 +1,17 @@
 //! Rewrites quotients and remainders of digits. If a divisor does not divide the number of values evenly, the iterator
 //! is padded on both sides, the same for all its digits.
 
-use super::{Mark, Rewriter, Source, Split, Sum, Value, convert};
+use super::{Mark, Reason, Rewriter, Source, Split, Sum, Value, convert};
 use crate::ir::{DType, PrimExpr, PrimId, PrimOp};
 use crate::tir::build::{binary, negate};
 use crate::tir::math::ceil_div;
 use std::rc::Rc;
+
+const UNSCALED: &str = "Cannot represent as IterMap: the numerator's scaling factor, {} and the divisor {} cannot be \
+                        simplified to remove the scaling factor.";
+const UNSCALED_REST: &str = "Cannot represent as IterMap: the left-hand side of FloorMod has a scaling factor, {} and the \
+                             right-hand {} cannot be used to simplify out the scaling factor.";
+const INCOMPATIBLE: &str = "Detect incompatible left padding on {}, the iter mark is left padded with {}";
 
 /// The padding of an iterator.
 #[derive(Clone, Debug)]
@@ -60,7 +66,7 @@ impl Rewriter<'_> {
                 divisor = self.op(PrimOp::FloorDiv, divisor, split.scale);
                 split.scale = self.store.prim_int(1, self.store.prim_dtype(divisor));
             } else {
-                self.errors.push("The numerator's scaling factor and the divisor cannot be simplified");
+                self.errors.push(Reason::about(UNSCALED, &[split.scale, divisor]));
                 return None;
             }
         }
@@ -106,7 +112,7 @@ impl Rewriter<'_> {
                     base = self.op(PrimOp::FloorDiv, base, split.scale);
                 }
             } else {
-                self.errors.push("The scaling factor of a remainder and its divisor cannot be simplified");
+                self.errors.push(Reason::about(UNSCALED_REST, &[split.scale, divisor]));
                 return None;
             }
         }
@@ -155,12 +161,13 @@ impl Rewriter<'_> {
             return Some((split, left));
         }
         if !self.divides(info.factor, split.lower) || !self.divides(info.factor, divisor) {
-            self.errors.push("The padding factor is not divisible by the divisor of a split");
+            self.fail("The padding factor is not divisible by the divisor of a split");
             return None;
         }
         if info.padded.is_none() {
             if !self.divides(info.left, split.lower) {
-                self.errors.push("Incompatible left padding");
+                let digit = convert::digit_to_prim(self.store, self.analyzer, &split);
+                self.errors.push(Reason::about(INCOMPATIBLE, &[digit, info.left]));
                 return None;
             }
             left = self.op(PrimOp::FloorDiv, info.left, split.lower);

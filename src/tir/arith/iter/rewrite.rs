@@ -1,9 +1,15 @@
 //! Expressions over iterators, node by node.
 
-use super::{Rewriter, Split, Sum, Value};
+use super::{Reason, Rewriter, Split, Sum, Value};
 use crate::ir::{DType, PrimExpr, PrimId, PrimOp};
 use crate::tir::arith::DEEPEST;
 use crate::tir::build::{binary, fold, is_index};
+
+const INDIRECT: &str = "IterMapExpr or subclasses should only result from qualified parent mutation in IterMapRewriter.  \
+                        Indirect return occurred in {}";
+const PRODUCT: &str = "Product of two iterators cannot be represented as an IterMap, occurs in {}";
+const DIVISOR: &str = "Cannot represent as an IterMap: the divisor in {} may not be an iterator";
+const MODULUS: &str = "Cannot represent as an IterMap: the right-hand side of FloorMod in {} may not be an iterator";
 
 impl Rewriter<'_> {
     /// Returns an index as one iterator with a base.
@@ -16,7 +22,7 @@ impl Rewriter<'_> {
         match self.fuse(&sum, self.level, true) {
             Some(fused) => fused,
             None => {
-                self.errors.push("Could not normalize iterators");
+                self.fail("Could not normalize iterators");
                 sum
             }
         }
@@ -36,7 +42,7 @@ impl Rewriter<'_> {
     /// Rewrites an expression as a sum of digits. Any other expression stays as it is, and an error says why.
     pub(super) fn value(&mut self, id: PrimId) -> Value {
         if self.store.prim_depth(id) > DEEPEST {
-            self.errors.push("The expression is too deep");
+            self.fail("The expression is too deep");
             return Value::Prim(id);
         }
         match *self.store.prim_rc(id) {
@@ -49,7 +55,7 @@ impl Rewriter<'_> {
                 let new = node.over(&mut |child| match self.value(child) {
                     Value::Prim(prim) => prim,
                     _ => {
-                        self.errors.push("An iterator stands in an expression that is not affine");
+                        self.errors.push(Reason::about(INDIRECT, &[child]));
                         child
                     }
                 });
@@ -92,7 +98,7 @@ impl Rewriter<'_> {
                 let (value, factor) = match (a, b) {
                     (Value::Prim(factor), value) | (value, Value::Prim(factor)) => (value, factor),
                     _ => {
-                        self.errors.push("Product of two iterators cannot be represented as an IterMap");
+                        self.errors.push(Reason::about(PRODUCT, &[id]));
                         return Value::Prim(id);
                     }
                 };
@@ -113,13 +119,17 @@ impl Rewriter<'_> {
             }
             _ => {
                 let Value::Prim(divisor) = b else {
-                    self.errors.push("The divisor may not be an iterator");
+                    let text = if op == PrimOp::FloorDiv { DIVISOR } else { MODULUS };
+                    self.errors.push(Reason::about(text, &[id]));
                     return Value::Prim(id);
                 };
                 let mut sum = self.as_sum(a);
                 if sum.args.len() > 1 {
                     let Some(fused) = self.fuse(&sum, self.level, true) else {
-                        self.errors.push("The dividend cannot be written as a single fused sum");
+                        let PrimExpr::Binary { a: dividend, .. } = *self.store.prim_of_id(id) else {
+                            return Value::Prim(id);
+                        };
+                        self.errors.push(Reason::about("Dividend  {}, can't be written as a single fused IterSum", &[dividend]));
                         return Value::Prim(id);
                     };
                     sum = fused;

@@ -326,6 +326,18 @@ fn answer(store: &mut Store, held: &mut Held, what: &str, mut read: Numbers<'_>)
 }
 
 /// Questions about maps of iterators.
+/// A zero, the padding with one added or zero, and each reason: its text by characters, and what it names.
+fn failed(failure: &iter::Failure) -> Vec<u32> {
+    let mut words = vec![0, failure.padding.map_or(0, |padding| number(padding) + 1)];
+    for reason in &failure.reasons {
+        words.push(reason.text.chars().count() as u32);
+        words.extend(reason.text.chars().map(u32::from));
+        words.push(reason.about.len() as u32);
+        words.extend(reason.about.iter().map(|prim| number(*prim)));
+    }
+    words
+}
+
 fn iterators(store: &mut Store, analyzer: &mut Analyzer, what: &str, mut read: Numbers<'_>) -> Js<Vec<u32>> {
     let mut marks = Marks::default();
     Ok(match what {
@@ -335,11 +347,11 @@ fn iterators(store: &mut Store, analyzer: &mut Analyzer, what: &str, mut read: N
             let predicate = read.maybe(store, Numbers::prim)?;
             match what {
                 "detect_iter_map" => match iter::detect_iter_map(store, analyzer, &indices, &iters, predicate, level, trivial) {
-                    Err(_) => vec![],
+                    Err(failure) => failed(&failure),
                     Ok(map) => {
                         let mut rest = vec![number(map.padding), map.indices.len() as u32];
                         map.indices.iter().for_each(|sum| rest.extend(marks.sum(sum)));
-                        marks.finish(rest)
+                        [vec![1], marks.finish(rest)].concat()
                     }
                 },
                 "subspace_divide" => {

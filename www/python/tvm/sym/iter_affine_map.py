@@ -69,10 +69,8 @@ class IterMapResult(Object):
     """Indices as sums of digits; none where they are not."""
 
     def __init__(self, indices=(), errors=(), padding_predicate=None):
-        from ..tirx.expr import IntImm
-
         self.indices, self.errors = Array(indices), Array(errors)
-        self.padding_predicate = IntImm("bool", 0) if padding_predicate is None else padding_predicate
+        self.padding_predicate = padding_predicate
 
     def __repr__(self):
         return f"sym.IterMapResult(indices={self.indices}, errors={self.errors}, padding_predicate={self.padding_predicate!r})"
@@ -166,6 +164,17 @@ def _asked(indices, iters, predicate, level, trivial):
     return asked.prims(list(indices)).ranges(iters).condition(predicate)
 
 
+def _reasons(words):
+    """The reasons of a failure: each is its text by characters, and the expressions that it names."""
+    found = []
+    while words:
+        count, words = words[0], words[1:]
+        text, about, words = "".join(map(chr, words[:count])), words[count], words[count + 1 :]
+        found.append(text.format(*(prim_at(word) for word in words[:about])))
+        words = words[about:]
+    return found
+
+
 def detect_iter_map(
     indices,
     input_iters,
@@ -177,9 +186,10 @@ def detect_iter_map(
     """Indices over iterators as sums of digits."""
     asked = _asked(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
     words = asked.ask("detect_iter_map", analyzer)
-    if not words:
-        return IterMapResult(errors=["the indices are no independent sums of digits"])
-    read = _Reader(words)
+    if not words[0]:
+        padding = prim_at(words[1] - 1) if words[1] else None
+        return IterMapResult((), _reasons(words[2:]), padding)
+    read = _Reader(words[1:])
     padding = read.prim()
     return IterMapResult([read.sum() for _ in range(read.word())], (), padding)
 

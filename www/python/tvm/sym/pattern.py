@@ -52,8 +52,13 @@ def _conjuncts(cond):
     return [*_conjuncts(cond.a), *_conjuncts(cond.b)] if isinstance(cond, _expr.And) else [cond]
 
 
+_OPPOSITE = {_expr.LT: _expr.GE, _expr.LE: _expr.GT, _expr.GT: _expr.LE, _expr.GE: _expr.LT}
+
+
 def _clip(cond, var):
     """Which end a comparison says of a variable, and its value."""
+    if isinstance(cond, _expr.Not) and type(cond.a) in _OPPOSITE:
+        cond = _OPPOSITE[type(cond.a)](cond.a.a, cond.a.b)
     signs = {_expr.LT: (1, 1), _expr.LE: (1, 0), _expr.GT: (-1, 1), _expr.GE: (-1, 0), _expr.EQ: (0, 0)}
     found = signs.get(type(cond))
     if found is None or not isinstance(cond.a.dtype, str):
@@ -66,6 +71,8 @@ def _clip(cond, var):
     analyzer = Analyzer()
     factor, rest = analyzer.simplify(linear[0]), analyzer.simplify(linear[1] + strict)
     if not isinstance(factor, _expr.IntImm) or factor.value == 0:
+        return None
+    if abs(factor.value) > 1 and not isinstance(rest, _expr.IntImm):
         return None
     # factor * var + rest <= 0, or == 0
     if sign == 0:
@@ -84,17 +91,14 @@ def detect_clip_bound(expr, var_list):
     bounds = {id(var): [None, None] for var in var_list}
     for cond in _conjuncts(expr):
         used = [var for var in var_list if _uses(cond, [var])]
-        if not used:
+        found = _clip(cond, used[0]) if len(used) == 1 else None
+        if found is None:
             return Array()
-        for var in used:
-            found = _clip(cond, var)
-            if found is None:
-                return Array()
-            side, value = found
-            ends = bounds[id(var)]
-            for place, join in ((0, _op.max), (1, _op.min)):
-                if side == 0 or (side < 0) == (place == 0):
-                    ends[place] = value if ends[place] is None else join(ends[place], value)
+        side, value = found
+        ends = bounds[id(used[0])]
+        for place, join in ((0, _op.max), (1, _op.min)):
+            if side == 0 or (side < 0) == (place == 0):
+                ends[place] = value if ends[place] is None else join(ends[place], value)
     analyzer = Analyzer()
     ends = [end for var in var_list for end in bounds[id(var)]]
     return Array(None if end is None else analyzer.simplify(end) for end in ends)
