@@ -105,6 +105,12 @@ class PrimType(Type):
         if _NO_NAME.fullmatch(self.dtype) and _engine.is_relax():
             raise ValueError(f"unknown dtype `{dtype}`")
 
+    def __str__(self):
+        return "" if self.dtype == "void" else str(self.dtype)
+
+    def __repr__(self):
+        return Type.__str__(self)
+
     bits = property(lambda self: self.dtype.bits)
     lanes = property(lambda self: self.dtype.lanes)
     code = property(lambda self: self.dtype.type_code)

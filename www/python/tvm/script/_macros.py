@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import functools
 import inspect
 import textwrap
 
@@ -19,12 +20,17 @@ class Macro:
         self.captured = _names_of(func)
 
     def __call__(self, *args, **kwargs):
-        return None
+        from ._evaluated import call_macro
+
+        return call_macro(self, args, kwargs)
+
+    def __get__(self, owner, kind=None):
+        return self if owner is None else functools.partial(self, owner)
 
     def source(self, names):
         """The text of it for the engine. What it uses from around it gets names of its own, which are added to `names`."""
         tree = copy.deepcopy(self.tree)
-        around = _names_of(self.func)
+        around = _names_of(self.func) | self.captured
         own = {name: f"{self.__name__}_{name}" for name in self.free() if _is_value(around.get(name))} if self.hygienic else {}
         names.update((new, around[name]) for name, new in own.items())
         return ast.unparse(_Renamed(own).visit(tree)) + "\n"

@@ -15,6 +15,7 @@ from ..ir.function import BaseFunc
 from ..ir.module import IRModule
 from ..ir.type import Type
 from ._diagnostics import _format_source_snippet
+from ._evaluated import may_need_python, needs_python, read_by_python
 from ._folding import BUILT_IN, Fold
 from ._macros import Macro, inlined, meta_variables
 from ._python_calls import expand
@@ -127,12 +128,33 @@ def _without_nonlocal(text, tree):
 
 
 def read(text, names, origin=None, infer=True):
-    """Reads a text among values of names. Gives a module or a function."""
-    given = {}
+    """Reads a text among values of names. Gives a module or a function. What the engine cannot read, Python computes."""
+    tree = _tree_of(text) if "prim_func" in text else None
+    if tree is None:
+        return _read(text, names, origin, infer)
+    if needs_python(tree):
+        return read_by_python(tree, names)
     try:
-        tree = ast.parse(text)
+        return _read(text, names, origin, infer)
+    except Exception as error:
+        if not may_need_python(tree, names):
+            raise
+        try:
+            return read_by_python(tree, names)
+        except Exception:
+            raise error from None
+
+
+def _tree_of(text):
+    try:
+        return ast.parse(text)
     except SyntaxError:
-        tree = None
+        return None
+
+
+def _read(text, names, origin=None, infer=True):
+    given = {}
+    tree = _tree_of(text)
     macros = []
     if tree is not None:
         if "nonlocal" in text:

@@ -129,6 +129,9 @@ class EqualOp:
 
     __nonzero__ = __bool__
 
+    def __repr__(self):
+        return f"{type(self).__name__}({self.a}, {self.b})"
+
     def asobject(self):
         """The comparison as an expression."""
         from . import op
@@ -302,7 +305,7 @@ class PrimCall(Call):
         if name is None:
             name = "@" + self.op.name_hint
         else:
-            name = name.removeprefix("tirx.").removeprefix("tir.")
+            name = name.removeprefix("tirx.").removeprefix("tir.").removeprefix("prim.")
             name = name[4:] if name in _PACKED else name
         w.text(name)
         for arg in self.args:
@@ -348,7 +351,7 @@ def _lanes(value):
 
 
 def _is_vscale(value):
-    return isinstance(value, PrimCall) and getattr(value.op, "name", "") == "tirx.vscale"
+    return isinstance(value, PrimCall) and getattr(value.op, "name", "") == "prim.vscale"
 
 
 def _lanes_of(count):
@@ -588,6 +591,10 @@ _PACKED = [f"tvm_call_{kind}" for kind in ("packed", "cpacked", "packed_lowered"
 """Operators whose names in programs lack the beginning."""
 
 
+_PRIM = frozenset(("if_then_else", "vscale", "log2", "likely", "clz", "ceil"))
+"""Intrinsics that belong to scalars of any dialect."""
+
+
 def intrinsic_op(name):
     """The operator of an intrinsic."""
     if name.startswith("@"):
@@ -596,7 +603,8 @@ def intrinsic_op(name):
         return GlobalVar(name[1:])
     if f"tvm_{name}" in _PACKED:
         name = f"tvm_{name}"
-    full = name if "." in name and name.split(".")[0] in ("tirx", "tir", "relax", "vm") else f"tirx.{name}"
+    full = name if "." in name and name.split(".")[0] in ("tirx", "tir", "relax", "vm", "prim") else f"tirx.{name}"
+    full = f"prim.{full[5:]}" if full[5:] in _PRIM else full
     found = _intrinsic_ops.get(full)
     if found is None:
         found = _intrinsic_ops[full] = _named(full)
