@@ -2,8 +2,8 @@
 
 from tvm._node import Object  # noqa: F401
 from tvm._values import DataType
+from tvm.ir._differences import first_difference
 from tvm.ir.base import (  # noqa: F401
-    get_first_structural_mismatch,
     structural_equal,
     structural_hash,
 )
@@ -31,6 +31,13 @@ from .structural import (  # noqa: F401
     structural_visit,
     structural_walk,
 )
+
+
+
+def get_first_structural_mismatch(lhs, rhs, map_free_vars=False, skip_tensor_content=False):
+    """The paths to the first difference of two things, or None."""
+    return None if structural_equal(lhs, rhs, map_free_vars) else first_difference(lhs, rhs, map_free_vars)
+
 
 Shape = tuple
 dtype = DataType

@@ -1,6 +1,10 @@
 """Paths from a thing to a part of it."""
 
 
+def _key(key):
+    return f'"{key}"' if isinstance(key, str) else repr(key)
+
+
 class AccessPath:
     """A path."""
 
@@ -20,9 +24,17 @@ class AccessPath:
         """On to an element."""
         return AccessPath((*self.steps, f"[{index}]"))
 
+    def array_item_missing(self, index):
+        """On to an element that is not there."""
+        return AccessPath((*self.steps, f"[<missing:{index}>]"))
+
+    def map_item_missing(self, key):
+        """On to the value of a key that is not there."""
+        return AccessPath((*self.steps, f"[<missing:{_key(key)}>]"))
+
     def map_item(self, key):
         """On to the value of a key."""
-        return AccessPath((*self.steps, f"[{key!r}]"))
+        return AccessPath((*self.steps, f"[{_key(key)}]"))
 
     def __eq__(self, other):
         return isinstance(other, AccessPath) and self.steps == other.steps

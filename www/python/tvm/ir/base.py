@@ -132,7 +132,9 @@ def assert_structural_equal(lhs, rhs, map_free_vars=False):
     """Raises ValueError, with the difference, unless two things are equal up to the names of what they bind."""
     found = _mismatch(lhs, rhs, map_free_vars)
     if found is not None:
-        raise ValueError(f"StructuralEqual check failed, caused by lhs: {found}\n{lhs}\nand rhs:\n{rhs}")
+        from ._differences import told
+
+        raise ValueError(told(lhs, rhs, map_free_vars) or f"StructuralEqual check failed, caused by lhs: {found}\n{lhs}\nand rhs:\n{rhs}")
 
 
 def structural_hash(node, map_free_vars=False):

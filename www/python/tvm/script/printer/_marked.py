@@ -210,11 +210,14 @@ def _places(root, wanted):
 
 def _follow(root, path):
     """The innermost object on a path that the text shows, and whether it is the one at its end."""
-    from ...tirx.stmt import SBlock, SBlockRealize
+    from ...tirx.stmt import BufferStore, SBlock, SBlockRealize
 
     node, shown, whole = root, root, True
     steps = list(path.steps)
     while steps:
+        if isinstance(node, BufferStore) and steps[0] == ".indices":
+            # The text of a store shows it as a whole.
+            return node, False
         for count in (1, 2):
             part = _step(node, steps[:count])
             if part is not None:
@@ -228,6 +231,56 @@ def _follow(root, path):
             shown = part
         whole = not inside
     return shown, whole
+
+
+def underlined(thing, path):
+    """A thing with the part behind a path underlined, and the path above: of functions, modules, statements and scalars."""
+    from ...ir.function import BaseFunc
+    from ...ir.module import IRModule
+    from ...ir.type import Type
+    from ...tirx.expr import FloatImm, IntImm
+    from ...tirx.function import PrimFunc
+    from ...tirx.stmt import Evaluate, Stmt
+
+    if not hasattr(thing, "dtype") and not isinstance(thing, (BaseFunc, IRModule, Stmt)) or isinstance(thing, Type):
+        from ..._values import Array, Map
+
+        thing = Array(thing) if isinstance(thing, list) else Map(thing) if isinstance(thing, dict) else thing
+        return _told([(path, None)]) + str(thing)
+    at, whole = _follow(thing, path)
+    whole = whole or path.steps[-1:] == (".value",) and isinstance(at, (IntImm, FloatImm))
+    told = _told([(path, not whole)])
+    if isinstance(thing, (BaseFunc, IRModule)):
+        text, marks = _split(_print(thing, [] if at is thing else [at], False, True))
+        if at is thing:
+            _mark_all(text, marks)
+        return told + _decorated(text.rstrip("\n") + "\n", [*marks, False], False, None).removesuffix("\n")
+    is_stmt = isinstance(thing, Stmt)
+    if not is_stmt and (at is thing or not hasattr(thing, "_prim") and not hasattr(thing, "op")):
+        return told + f"{thing}\n" + "^" * len(str(thing).split("\n")[-1])
+    text, marks = _body(_print(PrimFunc([], thing if is_stmt else Evaluate(thing)), [at], False, True))
+    if not is_stmt:
+        # The scalar without what evaluates it and declares its variables.
+        first = text.rindex("\n") + 1 if "\n" in text else 0
+        begin = first + len("T.evaluate(")
+        text, marks = text[begin:-1], marks[begin:-1]
+    return told + _decorated(text + "\n", [*marks, False], False, None).removesuffix("\n")
+
+
+def _body(printed):
+    """The lines of a function behind its head, without their indent, and those above that declare variables."""
+    text, marks = _split(printed)
+    lines, kept, start, head = [], [], 0, True
+    for line in text.rstrip("\n").split("\n"):
+        end = start + len(line) + 1
+        if line.startswith("def "):
+            head = False
+        elif not head or line and not line.startswith(("@", "#")):
+            begin = start if head else start + 4
+            lines.append(text[begin : end - 1])
+            kept += [*marks[begin : end - 1], False]
+        start = end
+    return "\n".join(lines), kept[:-1]
 
 
 def _step(node, steps):
