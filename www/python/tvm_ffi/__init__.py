@@ -33,7 +33,6 @@ from .structural import (  # noqa: F401
 )
 
 
-
 def get_first_structural_mismatch(lhs, rhs, map_free_vars=False, skip_tensor_content=False):
     """The paths to the first difference of two things, or None."""
     return None if structural_equal(lhs, rhs, map_free_vars) else first_difference(lhs, rhs, map_free_vars)
