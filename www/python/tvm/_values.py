@@ -471,6 +471,8 @@ def write_value(w, value):
     elif isinstance(value, _expr.StringImm):
         w.number(ValueKind.STRING)
         w.text(value.value)
+    elif hasattr(value.__dict__.get("_ty"), "_fill"):
+        write_value(w, value._as_attr())
     elif isinstance(value, _expr.Expr):
         if hasattr(value, "_row_p") and _expr.is_prim_expr(value):
             _write_scalar(w, value)

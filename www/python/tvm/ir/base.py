@@ -104,6 +104,11 @@ def _mismatch(lhs, rhs, map_free_vars):
     lhs, rhs = (value.asobject() if hasattr(value, "asobject") else value for value in (lhs, rhs))
     if lhs is rhs:
         return None
+    sides = [hasattr(getattr(side, "__dict__", {}).get("_ty"), "_fill") for side in (lhs, rhs)]
+    if any(sides):
+        # Buffers are variables: only themselves are equal to them, unless free variables stand for each other.
+        alike = all(sides) and map_free_vars and lhs.ty == rhs.ty
+        return None if alike else "at expression: different free variables"
     kind, ids = _ids(lhs, rhs)
     if kind is not None:
         return _engine.call("table_equal", kind, _engine.words(ids), bool(map_free_vars)) or None

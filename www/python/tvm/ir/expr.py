@@ -102,6 +102,8 @@ class Expr(Node):
         return getattr(op, name)(*operands)
 
     def _binary(self, name, other, swap=False):
+        if hasattr(self.__dict__.get("_ty"), "_fill"):
+            return NotImplemented
         if is_prim_expr(self):
             from ..tirx import op as scalar
 
@@ -334,6 +336,10 @@ def _head(w, kind, expr):
     w.maybe(TYPE, expr.__dict__.get("_ty"))
 
 
+_OF_BUFFERS = frozenset("shape strides data elem_offset data_alignment offset_factor layout allocated_addr byte_offset dtype".split())
+"""What variables tell that are buffers."""
+
+
 class Var(Expr):
     """A variable. One that holds a scalar may stand in shapes and tensor programs."""
 
@@ -354,11 +360,20 @@ class Var(Expr):
             ty = type_of_dtype(DataType(ty))
         if isinstance(ty, type):
             ty = PrimType(ty.__name__)
+        if hasattr(ty, "_fill"):
+            ty._fill(self)
+            self.name, self.span = name, span
+            return
         if ty is not None and not isinstance(ty, Type):
             raise TypeError("ty needs to be an instance of Type. If you attempt to pass in shape, use relax.TensorType(shape, dtype).")
         self.name = name
         self._ty = ty
         self.span = span
+
+    def __getattr__(self, name):
+        if name in _OF_BUFFERS and "_load" not in self.__dict__:
+            raise AttributeError(f"{name} is only available on a Var with BufferType")
+        return super().__getattr__(name)
 
     vid = property(lambda self: self)
     type_annotation = property(lambda self: self.ty)

@@ -521,10 +521,10 @@ def _python(value):
         return f"[{', '.join(_python(item) for item in value)}]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_python(_key(key))}: {_python(item)}" for key, item in value.items()) + "}"
-    if hasattr(value, "_as_attr"):
-        return _python(value._as_attr())
     if hasattr(value, "name_hint") or isinstance(value, Var):
         return repr(_key(value))
+    if hasattr(value, "_as_attr"):
+        return _python(value._as_attr())
     if hasattr(value, "numpy"):
         value = value.numpy()
     if hasattr(value, "tolist"):

@@ -47,7 +47,7 @@ class _Names(Object):
 def _usable(value, depth=0):
     """What the parser can be told of a value of Python; None where it is nothing that it knows."""
     from ..te.tensor import Tensor
-    from ..tirx.buffer import Buffer
+    from ..tirx.buffer import is_buffer_var
     from ..tirx.expr import BufferRef
 
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -76,7 +76,7 @@ def _usable(value, depth=0):
         return None if any(item is None and old is not None for item, old in zip(items, value)) else items
     if isinstance(value, dict) and depth < 8:
         return {str(key): _usable(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, Buffer):
+    if is_buffer_var(value):
         return BufferRef(value)
     if isinstance(value, (BaseFunc, Tensor)):
         return None

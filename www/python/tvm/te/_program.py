@@ -9,7 +9,7 @@ from ..error import InternalError
 from ..ir.expr import Range, Var
 from ..sym import Analyzer
 from ..tirx import stmt as _stmt
-from ..tirx.buffer import Buffer
+from ..tirx.buffer import _new
 from ..tirx.expr import BufferLoad, IntImm, IterVar, Reduce
 from ..tirx.function import PrimFunc
 from ..tirx.functor import map_buffers, parts, rebuild, substitute
@@ -18,7 +18,7 @@ from .tensor import ComputeOp, ExternOp, PlaceholderOp, Tensor
 
 def _buffer(name, shape, dtype):
     """A buffer of a function with blocks, where no order of the axes is told."""
-    return Buffer(name, shape, dtype, layout=0)
+    return _new(name, shape, dtype, layout=0)
 
 
 def _uses(node, found):
@@ -76,7 +76,7 @@ class _Program:
         """An expression of a tensor expression over the buffers and variables of the program."""
 
         def find(buffer):
-            tensor = getattr(buffer, "_tensor", None)
+            tensor = getattr(buffer, "_te_tensor", None)
             return None if tensor is None else self.buffers[self.key(tensor)]
 
         return substitute(map_buffers(value, find), known)
@@ -226,7 +226,7 @@ class _Program:
         return _stmt.SBlockRealize([], IntImm("bool", 1), block)
 
     def of_tensor(self, buffer):
-        tensor = getattr(buffer, "_tensor", None)
+        tensor = getattr(buffer, "_te_tensor", None)
         return None if tensor is None else self.buffers.get(self.key(tensor))
 
     # ---- blocks ----

@@ -122,10 +122,10 @@ def extern(
 def extern_primfunc(input_tensors, primfunc, **kwargs):
     """Tensors that a tensor program computes."""
     from ..s_tir.analysis import touched_buffers
-    from ..tirx.buffer import Buffer
+    from ..tirx.buffer import is_buffer_var
 
     reads, writes = touched_buffers(primfunc.body)
-    buffers = [param for param in primfunc.params if isinstance(param, Buffer)]
+    buffers = [param for param in primfunc.params if is_buffer_var(param)]
     inputs = [buffer for buffer in buffers if any(buffer is item for item in reads)]
     outputs = [buffer for buffer in buffers if any(buffer is item for item in writes)]
     if not inputs or not outputs:

@@ -5,7 +5,7 @@ from .._values import Array, DataType, Map
 from ..error import InternalError
 from ..ir.expr import Expr, is_prim_expr
 from ..ir.type import PrimType
-from ..tirx.buffer import Buffer
+from ..tirx.buffer import _new
 from ..tirx.expr import BufferLoad, EqualOp, Reduce, _scalar
 
 
@@ -79,8 +79,8 @@ class Tensor(Expr):
 
     def __init__(self, shape, dtype, op, value_index):
         self.shape, self.dtype_, self.op, self.value_index = Array(shape), DataType(dtype), op, value_index
-        self._buffer = Buffer(self._hint, self.shape, self.dtype_)
-        self._buffer._tensor = self
+        self._buffer = _new(self._hint, self.shape, self.dtype_)
+        self._buffer._te_tensor = self
 
     dtype = property(lambda self: self.dtype_)
     ndim = property(lambda self: len(self.shape))
@@ -182,7 +182,7 @@ def tensors_in(values):
     found = {}
 
     def visit(node):
-        tensor = getattr(node.buffer, "_tensor", None) if isinstance(node, BufferLoad) else None
+        tensor = getattr(node.buffer, "_te_tensor", None) if isinstance(node, BufferLoad) else None
         if tensor is not None:
             found.setdefault((id(tensor.op), tensor.value_index), tensor)
 

@@ -6,7 +6,7 @@ from tvm_ffi.access_path import AccessPath
 
 from ..ir.expr import Var
 from ..ir.module import IRModule
-from .buffer import Buffer
+from .buffer import is_buffer_var
 from .expr import BufferLoad, IterVar, Let
 from .functor import fields_of
 from .stmt import AllocBuffer, AttrStmt, Bind, BufferRegion, DeclBuffer, For, IfThenElse, SBlock, While
@@ -60,7 +60,7 @@ class _Walk:
         known = dict(self.defined)
         for at, param in enumerate(func.params):
             here = path.attr("params").array_item(at)
-            (self.buffer if isinstance(param, Buffer) else self.define)(param, here)
+            (self.buffer if is_buffer_var(param) else self.define)(param, here)
         self.visit(func.body, path.attr("body"))
         self.close(known)
 
@@ -119,7 +119,7 @@ class _Walk:
                 self.redefined.append((var, self.before[id(var)], path.attr("node").attr("var"), False))
             self.threads.add(id(var))
             self.define(var, path.attr("node").attr("var"))
-        elif isinstance(node.node, Var):
+        elif isinstance(node.node, Var) and not is_buffer_var(node.node):
             self.visit(node.node, path.attr("node"))
         self.visit(node.body, path.attr("body"))
         self.close(known)
@@ -147,7 +147,7 @@ def _walked(obj):
     walk = _Walk()
     if isinstance(obj, IRModule):
         for var, func in obj.functions.items():
-            if hasattr(func, "params") and hasattr(func, "body") and hasattr(func, "buffer_map"):
+            if type(func).__name__ == "PrimFunc":
                 walk.function(func, AccessPath.root().attr("functions").map_item(var))
                 walk.threads, walk.across = set(), True
     elif hasattr(obj, "params"):
@@ -167,7 +167,7 @@ def located(obj, problem):
     found = re.match(r"Invalid use of undefined variable (\S+?)\.", problem)
     if found:
         for item, path, before in walk.undefined:
-            if item.name == found[1] and not isinstance(item, Buffer):
+            if item.name == found[1] and not is_buffer_var(item):
                 text = f"ValueError: Invalid use of undefined variable {item.name} at {path}."
                 if before is not None:
                     text += f".  While this variable was previously defined at {before}, this definition is no longer in-scope."
@@ -178,7 +178,7 @@ def located(obj, problem):
     found = re.match(r"TIR is ill-formed: buffer (\S+) is used (.*)", problem)
     if found:
         for item, path, before in walk.undefined:
-            if isinstance(item, Buffer) and item.name == found[1]:
+            if is_buffer_var(item) and item.name == found[1]:
                 where = "" if before is None else f" It was declared at {before}."
                 return f"TIR is ill-formed: buffer {item.name} is used at {path} {found[2]}{where}"
     return problem
@@ -189,6 +189,6 @@ def across_functions(obj):
     if not isinstance(obj, IRModule) or len(obj.functions) < 2:
         return None
     for item, first, second, nested in _walked(obj).redefined:
-        if not isinstance(item, Buffer) and first.steps[:2] != second.steps[:2]:
+        if not is_buffer_var(item) and first.steps[:2] != second.steps[:2]:
             return _twice(item, first, second, nested)
     return None

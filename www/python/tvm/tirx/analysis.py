@@ -2,7 +2,7 @@
 
 from ..ir.base import structural_equal
 from ..ir.expr import Var
-from .buffer import Buffer
+from .buffer import is_buffer_var
 from .expr import BufferData, BufferRef, Let
 from .functor import parts
 from .stmt import AllocBuffer, Bind, DeclBuffer, For, SBlock
@@ -93,7 +93,7 @@ def verify_ssa(func):
     scopes = _Scopes([])
     for param in func.params:
         scopes.define(param)
-        if isinstance(param, Buffer):
+        if is_buffer_var(param):
             for extent in param.shape:
                 if isinstance(extent, Var):
                     scopes.defined.add(id(extent))

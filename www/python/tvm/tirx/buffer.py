@@ -1,12 +1,12 @@
 """Buffers."""
 
 import enum
+import functools
 
 from .._absent import DEVICE, Absent
 from .._node import BUFFER, PRIM, get, lazy, makers, maybe, name_of, row
 from .._values import Array, DataType
 from ..error import InternalError
-from ..ir.base import Node
 from ..ir.expr import Range, Var
 from ..ir.type import PointerType, PrimType, Type
 
@@ -20,8 +20,34 @@ class BufferAccessKind(enum.IntFlag):
 class BufferType(Type):
     """The type of a buffer: elements, shape, and how they lie in memory."""
 
-    def __init__(self, buffer):
-        self._of = buffer
+    def __init__(
+        self,
+        dtype,
+        storage_scope="global",
+        shape=(),
+        strides=(),
+        elem_offset=None,
+        data_alignment=64,
+        offset_factor=1,
+        layout=None,
+        allocated_addr=(),
+        span=None,
+    ):
+        dtype = getattr(dtype, "dtype", dtype)
+        self._of = _new("buffer", shape, dtype, strides, elem_offset, storage_scope, data_alignment, offset_factor, None, 0 if layout is None else 1)
+
+    @classmethod
+    def _describing(cls, buffer):
+        made = cls.__new__(cls)
+        made._of = buffer
+        return made
+
+    def _fill(self, var):
+        """Makes a variable a buffer of this type."""
+        self._of.scope()
+        kept = ("_ty", "_b", "_pointer", "_reference", "_te_tensor", "name", "span")
+        var.__dict__.update({key: value for key, value in self._of.__dict__.items() if key not in kept})
+        var.__dict__["_ty"] = self
 
     dtype = property(lambda self: PrimType(self._of.dtype))
     shape = property(lambda self: self._of.shape)
@@ -50,7 +76,7 @@ class BufferType(Type):
 
 def is_buffer_var(value):
     """True if a value is a buffer."""
-    return isinstance(value, Buffer)
+    return isinstance(value, Var) and isinstance(value.__dict__.get("_ty"), BufferType)
 
 
 def buffer_data_pointer_type(buffer):
@@ -73,36 +99,30 @@ def _lanes_at(begin, lanes):
     return begin
 
 
-class Buffer(Node):
-    """A piece of memory with a shape."""
+def _new(name, shape, dtype, strides=(), elem_offset=None, scope="global", align=64, factor=1, data=None, layout=1):
+    """A variable that is a buffer."""
+    from .expr import convert
 
-    READ, WRITE = 1, 2
+    made = Var.__new__(Var)
+    made.__dict__.update(
+        name=name,
+        shape=Array(convert(extent) for extent in shape),
+        _dtype=DataType(dtype),
+        strides=Array(convert(stride) for stride in strides or ()),
+        _offset=None if elem_offset is None else convert(elem_offset),
+        _scope=scope or "global",
+        data_alignment=align,
+        offset_factor=factor,
+        _data=data,
+        _layout=layout,
+        span=None,
+    )
+    made.__dict__["_ty"] = BufferType._describing(made)
+    return made
 
-    def __init__(
-        self,
-        name="buffer",
-        shape=(),
-        dtype="float32",
-        strides=(),
-        elem_offset=None,
-        scope="global",
-        align=64,
-        factor=1,
-        data=None,
-        layout=1,
-    ):
-        from .expr import convert
 
-        self.name = name
-        self.shape = Array(convert(extent) for extent in shape)
-        self.dtype = DataType(dtype)
-        self.strides = Array(convert(stride) for stride in strides or ())
-        self._offset = None if elem_offset is None else convert(elem_offset)
-        self._scope = scope or "global"
-        self.data_alignment = align
-        self.offset_factor = factor
-        self._data = data
-        self._layout = layout
+class _BufferMethods:
+    """What variables can do that are buffers."""
 
     @property
     def data(self):
@@ -123,8 +143,7 @@ class Buffer(Node):
             return self._offset
         return IntImm(self.shape[0].dtype if self.shape else "int32", 0)
 
-    buffer_type = 1
-    axis_separators = allocated_addr = Array()
+    allocated_addr = property(lambda self: Array())
 
     def _as_attr(self):
         found = self.__dict__.get("_reference")
@@ -140,23 +159,18 @@ class Buffer(Node):
             self.name  # noqa: B018
         return self._scope
 
-    @property
-    def ty(self):
-        """The type: elements, shape, and how they lie in memory."""
-        found = self.__dict__.get("_ty")
-        if found is None:
-            found = self.__dict__["_ty"] = BufferType(self)
-        return found
-
     type_annotation = property(lambda self: PointerType(PrimType(self.dtype), self.scope()))
+    dtype = property(lambda self: self._dtype)
+    layout = property(lambda self: None)
 
     def _changed(self, **changes):
         """A buffer with other fields."""
         self.scope()
-        made = Buffer.__new__(Buffer)
-        kept = ("_ty", "_b", "_pointer", "_reference", "_tensor")
+        made = Var.__new__(Var)
+        kept = ("_ty", "_b", "_pointer", "_reference", "_te_tensor")
         made.__dict__.update({key: value for key, value in self.__dict__.items() if key not in kept})
         made.__dict__.update(changes)
+        made.__dict__["_ty"] = BufferType._describing(made)
         return made
 
     def _over(self, data):
@@ -255,7 +269,7 @@ class Buffer(Node):
 
     def with_dtype(self, dtype):
         """A buffer of its own with elements of another type."""
-        return self._changed(dtype=DataType(getattr(dtype, "dtype", dtype)), _data=None)
+        return self._changed(_dtype=DataType(getattr(dtype, "dtype", dtype)), _data=None)
 
     def is_scalar(self, alloc_or_decl=True):
         """True for a scalar of the dialect of a device, which no buffer here is."""
@@ -296,6 +310,9 @@ class Buffer(Node):
             made.append(Range.from_min_extent(low, Analyzer().simplify(stop - low)))
         return BufferRegion(self, made)
 
+    def _row_p(self, w):
+        self._as_attr()._row_p(w)
+
     def _row_b(self, w):
         w.text(self.name)
         w.text(self.dtype)
@@ -310,8 +327,47 @@ class Buffer(Node):
             w.refer(PRIM, part)
 
 
-for _name in "chunk layout local permute rearrange sub tile view with_allocated_addr".split():
-    setattr(Buffer, _name, Absent(f"Buffer.{_name}", DEVICE))
+for _name in "chunk local permute rearrange sub tile view with_allocated_addr".split():
+    setattr(_BufferMethods, _name, Absent(f"Buffer.{_name}", DEVICE))
+
+
+def _graft():
+    """Gives variables the methods of buffers: in TVM a buffer is a variable whose type is one of a buffer."""
+    for name, method in vars(_BufferMethods).items():
+        if name.startswith("__") and name != "__getitem__":
+            continue
+        setattr(Var, name, _dispatched(name, method, getattr(Var, name, None)))
+
+
+def _dispatched(name, method, other):
+    if isinstance(method, property):
+        before = getattr(other, "fget", None)
+
+        def found(self):
+            if is_buffer_var(self):
+                return method.fget(self)
+            if before is not None:
+                return before(self)
+            raise AttributeError(f"{name} is only available on a Var with BufferType")
+
+        return property(found)
+    if not callable(method) or isinstance(method, Absent):
+        return method
+
+    @functools.wraps(method)
+    def called(self, *args, **options):
+        if is_buffer_var(self):
+            return method(self, *args, **options)
+        if other is not None:
+            return other(self, *args, **options)
+        raise AttributeError(f"{name} is only available on a Var with BufferType")
+
+    return called
+
+
+_graft()
+Buffer = Var
+"""The name of buffers, which are variables."""
 
 
 def _load(buffer):
@@ -319,7 +375,7 @@ def _load(buffer):
     n = words[8]
     buffer.__dict__.update(
         name=name_of(words[0]),
-        dtype=DataType(name_of(words[1])),
+        _dtype=DataType(name_of(words[1])),
         _scope=name_of(words[2]),
         _offset=maybe(PRIM, words[3]),
         offset_factor=words[4],
@@ -331,7 +387,13 @@ def _load(buffer):
     )
 
 
-makers[BUFFER] = lambda number, words: lazy(Buffer, BUFFER, number, _load)
+def _make(number, words):
+    made = lazy(Var, BUFFER, number, _load)
+    made.__dict__["_ty"] = BufferType._describing(made)
+    return made
+
+
+makers[BUFFER] = _make
 
 
 def decl_buffer(
@@ -353,7 +415,7 @@ def decl_buffer(
     shape = shape if isinstance(shape, (list, tuple)) else (shape,)
     if data is not None and not scope:
         scope = getattr(getattr(data, "ty", None), "storage_scope", "")
-    return Buffer(
+    return _new(
         name,
         shape,
         getattr(dtype, "dtype", dtype) or "float32",
@@ -365,6 +427,3 @@ def decl_buffer(
         data,
         layout=0 if layout is None or not shape else 1,
     )
-
-
-_ = Var

@@ -9,7 +9,7 @@ from ..ir.base import Node
 from ..ir.expr import Var, _head, expr_makers
 from ..ir.function import BaseFunc
 from ..ir.type import FuncType, PrimType, TensorType, TupleType
-from .buffer import Buffer
+from .buffer import is_buffer_var
 from .expr import convert
 from .stmt import Evaluate
 
@@ -20,7 +20,7 @@ class PrimFunc(BaseFunc):
     def __init__(self, params, body, ret_type=None, buffer_map=None, attrs=None, span=None):
         names = []
         for param in params:
-            if isinstance(param, Buffer):
+            if is_buffer_var(param):
                 names.append(param)
             else:
                 var = param.var if hasattr(param, "var") else param
@@ -38,11 +38,6 @@ class PrimFunc(BaseFunc):
         return Array(self._params)
 
     @property
-    def buffer_map(self):
-        """The buffers among the parameters, which stand for themselves."""
-        return Map({param: param for param in self.params if isinstance(param, Buffer)})
-
-    @property
     def ty(self):
         """The type of the function."""
         from ..s_tir.analysis import is_pure_function
@@ -51,7 +46,7 @@ class PrimFunc(BaseFunc):
         self.body  # noqa: B018
         params = []
         for param in self._params:
-            if isinstance(param, Buffer):
+            if is_buffer_var(param):
                 params.append(TensorType([cast(extent, "int64") for extent in param.shape], param.dtype))
             else:
                 params.append(param.ty)
@@ -78,7 +73,7 @@ class PrimFunc(BaseFunc):
         w.maybe(TYPE, self.ret_type)
         w.maybe(ATTRS, ProgramAttrs.of(self, self.attrs))
         for param in self._params:
-            is_buffer = isinstance(param, Buffer)
+            is_buffer = is_buffer_var(param)
             w.number(is_buffer)
             w.refer(BUFFER if is_buffer else SYMBOL, param)
 

@@ -4,7 +4,7 @@ from .._order import post_order
 from .._values import Array, DataType, Map
 from ..ir.expr import Call, Expr, Range, Var
 from ..ir.type import PrimType
-from .buffer import Buffer
+from .buffer import is_buffer_var
 from .expr import BitwiseNot, BufferData, BufferLoad, BufferRef, Cast, IntImm, IterVar, PrimCall
 from . import op
 from .op import cast
@@ -184,7 +184,7 @@ class Mapping:
 
     def attr(self, value):
         """The value of an annotation, which may name buffers."""
-        if isinstance(value, Buffer):
+        if is_buffer_var(value):
             return self.buffer(value)
         if isinstance(value, BufferRef):
             return self(value)
@@ -335,7 +335,7 @@ def with_index_dtype(func, dtype, values=False):
             return found
 
     mapping = _Indices()
-    params = [mapping.buffer(param) if isinstance(param, Buffer) else mapping(param) for param in func.params]
+    params = [mapping.buffer(param) if is_buffer_var(param) else mapping(param) for param in func.params]
     return func._copy(_params=params, body=mapping(func.body))
 
 

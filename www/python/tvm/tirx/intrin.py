@@ -17,10 +17,10 @@ def _call(name, args, dtype="handle"):
 
 def _reference(arg):
     """A buffer as an operand; anything else is itself."""
-    from .buffer import Buffer
+    from .buffer import is_buffer_var
     from .expr import BufferRef
 
-    return BufferRef(arg) if isinstance(arg, Buffer) else arg
+    return BufferRef(arg) if is_buffer_var(arg) else arg
 
 
 _RESULTS = {
@@ -97,9 +97,9 @@ def undef():
 
 def address_of(obj, span=None):
     """The address of an element, of a buffer, or of a variable."""
-    from .buffer import Buffer, buffer_data_pointer_type
+    from .buffer import buffer_data_pointer_type, is_buffer_var
 
-    if isinstance(obj, Buffer):
+    if is_buffer_var(obj):
         return _call("address_of", [obj], buffer_data_pointer_type(obj))
     if isinstance(obj, BufferLoad):
         return _call("address_of", [obj], buffer_data_pointer_type(obj.buffer))
@@ -293,7 +293,7 @@ def print_buffer(buffer_var, dtype, is_string, is_scalar, dim_num, *shape):
 
 def packed_operands(args):
     """Operands of a function that is registered by name: of a buffer, an array on the stack."""
-    from .buffer import Buffer
+    from .buffer import is_buffer_var
     from .op import const
 
     def packed(buffer):
@@ -303,7 +303,7 @@ def packed_operands(args):
         zero = const(0, buffer.dtype)
         return _call("tvm_stack_make_array", [buffer.data, shape, strides, len(buffer.shape), zero, buffer.elem_offset])
 
-    return [packed(arg) if isinstance(arg, Buffer) else arg for arg in args]
+    return [packed(arg) if is_buffer_var(arg) else arg for arg in args]
 
 
 def call_cpacked(*args, span=None):

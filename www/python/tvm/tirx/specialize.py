@@ -3,7 +3,7 @@
 from ..ir.base import structural_equal
 from ..ir.expr import Expr, Var
 from .analysis import expr_deep_equal
-from .buffer import Buffer
+from .buffer import is_buffer_var
 from .expr import _scalar
 from .functor import Mapping
 
@@ -13,8 +13,8 @@ def specialize(func, param_map):
     params = list(func.params)
     known, aliases, kept = {}, {}, set()
     for param, value in param_map.items():
-        if isinstance(value, Buffer):
-            if not isinstance(param, Buffer):
+        if is_buffer_var(value):
+            if not is_buffer_var(param):
                 raise ValueError("specialize expects param to have a BufferType annotation")
             _match(param, value, known)
             if any(value is other for other in params):
@@ -24,12 +24,12 @@ def specialize(func, param_map):
         else:
             if not any(param is other for other in params):
                 raise ValueError("Specialize expects param to be in PrimFunc's params")
-            if isinstance(param, Buffer):
+            if is_buffer_var(param):
                 raise ValueError("Specialize expects param to not have a BufferType annotation")
             known[param] = value if isinstance(value, Expr) else _scalar(value, param.dtype)
     mapping = Mapping(known.get, lambda buffer: aliases.get(id(buffer)))
     given = {id(param) for param in [*param_map, *known]} - kept
-    made = [mapping.buffer(param) if isinstance(param, Buffer) else param for param in params if id(param) not in given]
+    made = [mapping.buffer(param) if is_buffer_var(param) else param for param in params if id(param) not in given]
     body = mapping(func.body)
     if body is func.body and len(made) == len(params) and all(a is b for a, b in zip(made, params)):
         return func

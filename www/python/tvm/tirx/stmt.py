@@ -258,7 +258,8 @@ class DeclBuffer(Stmt):
     @property
     def data(self):
         """The pointer that the buffer lies behind."""
-        return self.buffer.data
+        self.buffer.scope()
+        return self.buffer.data if self.buffer._data is None else self.buffer._data
 
     def _row_s(self, w):
         self._begin(w, StmtKind.DECLARE)

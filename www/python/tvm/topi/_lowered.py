@@ -5,6 +5,7 @@ from ..ir.base import structural_equal
 from ..ir.expr import Expr, Range, Var, is_prim_expr
 from ..te.tensor import ComputeOp, Tensor
 from ..tirx import stmt as _stmt
+from ..tirx.buffer import is_buffer_var
 from ..tirx.expr import BufferLoad, Cast, CommReducer, IntImm, IterVar, Reduce, Select
 from ..tirx.analysis import undefined_vars
 from ..tirx.functor import map_buffers, parts, post_order_visit, rebuild, substitute, with_index_dtype
@@ -83,7 +84,7 @@ def compute(name, args, kwargs):
         program = with_index_dtype(program, "int32", values="int64" not in dtypes)
     known = {}
     for param in program.params:
-        for item in [param] if isinstance(param, Var) else param.shape:
+        for item in [param] if not is_buffer_var(param) else param.shape:
             post_order_visit(item, lambda node: known.update({node: outer[node.name]}) if isinstance(node, Var) and node.name in outer else None)
     made = _Reader(name, tensors, program, known).outputs()
     return made if isinstance(types, TupleType) else made[0]

@@ -2,7 +2,7 @@
 
 from ..._values import Map
 from ...error import InternalError
-from ...tirx import Buffer, BufferLoad, BufferStore, IndexMap, IterVar, SBlock, SBlockRealize, Var
+from ...tirx import BufferLoad, BufferStore, IndexMap, IterVar, SBlock, SBlockRealize, Var, is_buffer_var
 from ...tirx.analysis import undefined_vars
 from ...tirx.stmt_functor import pre_order_visit
 
@@ -13,7 +13,7 @@ def suggest_layout_transforms(func, write_buffer_transforms):
     The maps are those of the last parameters, functions or `IndexMap`s. A block that nests others, writes several buffers or
     does not go through its output in order is left out.
     """
-    shapes = [param.shape for param in func.params if isinstance(param, Buffer)]
+    shapes = [param.shape for param in func.params if is_buffer_var(param)]
     dtype = next((shape[0].dtype for shape in shapes if len(shape) > 0), "int64")
     maps = []
     for transform in write_buffer_transforms:

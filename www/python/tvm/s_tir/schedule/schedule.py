@@ -9,6 +9,7 @@ from ..._values import Array
 from ...error import InternalError, TVMError
 from ...ir.expr import Expr
 from ...ir.module import IRModule
+from ...tirx.function import PrimFunc
 from ..sblock_scope import StmtSRef
 from .instruction import _LISTS, RV, ExprRV, Instruction, LoopRV, SBlockRV, text
 from ._sampling import Random, compute_locations, kept_partition, kept_tile
@@ -48,7 +49,7 @@ class Schedule(Object):
         if seed is not None and seed != -1 and not 1 <= seed < 2**31:
             raise ValueError(f"seed must be in the range [1, 2147483647], but gets: {seed}")
         self._random = Random(seed)
-        alone = [var for var, func in mod.functions.items() if hasattr(func, "body") and hasattr(func, "buffer_map")]
+        alone = [var for var, func in mod.functions.items() if isinstance(func, PrimFunc)]
         self.func_working_on = alone[0] if len(alone) == 1 else None
 
     @property

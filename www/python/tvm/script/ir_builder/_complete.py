@@ -1,7 +1,7 @@
 """Completes a tensor program: its root block, and the regions that its blocks read and write."""
 
 from ...tirx import stmt as _stmt
-from ...tirx.buffer import Buffer
+from ...tirx.buffer import is_buffer_var
 from ...tirx.expr import IntImm
 from ...tirx.functor import copy, post_order_visit, rebuild
 
@@ -14,7 +14,7 @@ def complete(params, body, allocated):
     if allocated or _needs_root(body):
         root = _stmt.SBlock([], [], [], "root", body, None, allocated)
         body = _stmt.SBlockRealize([], IntImm("bool", 1), root)
-    known = {param.data: param for param in params if isinstance(param, Buffer)}
+    known = {param.data: param for param in params if is_buffer_var(param)}
     return _Regions(known).visit(body)
 
 

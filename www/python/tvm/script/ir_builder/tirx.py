@@ -2,7 +2,7 @@
 
 from ...ir.expr import Range, Var
 from ...tirx import stmt as _stmt
-from ...tirx.buffer import Buffer as _Buffer, decl_buffer as _new_buffer
+from ...tirx.buffer import decl_buffer as _new_buffer, is_buffer_var
 from ...tirx.expr import CommReducer, IntImm, IterVar, convert
 from .. import tirx as _words
 from ._complete import DETECT, complete
@@ -139,7 +139,7 @@ def _block():
 
 
 def _region(value):
-    if isinstance(value, _Buffer):
+    if is_buffer_var(value):
         return _stmt.BufferRegion(value, [Range.from_min_extent(0, extent) for extent in value.shape])
     if hasattr(value, "region"):
         return value
@@ -410,7 +410,7 @@ def decl_buffer(shape, dtype="float32", data=None, strides=None, elem_offset=Non
 def match_buffer(param, shape, dtype="float32", **options):
     """The buffer behind a parameter, or a part of another buffer."""
     made = _buffer(shape, dtype, "buffer", **options)
-    if isinstance(param, Var):
+    if isinstance(param, Var) and not is_buffer_var(param):
         frame = _function()
         frame.params = [made if item is param else item for item in frame.params]
         made.name = param.name

@@ -42,7 +42,7 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     from ...ir.type import Type
     from ...ir.expr import Range
     from ...relax.expr import Binding, BindingBlock
-    from ...tirx.buffer import Buffer
+    from ...tirx.buffer import is_buffer_var
     from ...tirx.expr import IterVar
     from ...tirx.stmt import BufferRegion, MatchBufferRegion, Stmt
 
@@ -59,7 +59,7 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
         return _body_of(node)
     if isinstance(node, Expr) and _is_scalar(node):
         return _scalar_text(node, verbose_expr)
-    if isinstance(node, (Buffer, BufferRegion)):
+    if (is_buffer_var(node) or isinstance(node, BufferRegion)):
         return _buffer_text(node, verbose_expr)
     if isinstance(node, MatchBufferRegion):
         return _match_text(node)

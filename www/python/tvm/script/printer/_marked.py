@@ -89,13 +89,13 @@ def _print(node, marked, show_meta, sugar):
 def _thing(obj):
     """The table and the number of a part."""
     from ...ir.expr import Var
-    from ...tirx.buffer import Buffer
+    from ...tirx.buffer import is_buffer_var
     from ...tirx.function import PrimFunc
     from ...tirx.stmt import Stmt
 
     if isinstance(obj, Stmt):
         return STMT, number(STMT, obj)
-    if isinstance(obj, Buffer):
+    if is_buffer_var(obj):
         return BUFFER, number(BUFFER, obj)
     if isinstance(obj, PrimFunc) or not hasattr(obj, "dtype"):
         return EXPR, number(EXPR, obj)
