@@ -6,7 +6,8 @@ from .._codes import ExprKind
 from .._node import ATTRS, BUFFER, EXPR, NONE, PRIM, STMT, SYMBOL, TYPE, get, lazy, maybe, row
 from .._values import Array, DictAttrs, Map, ProgramAttrs
 from ..ir.base import Node
-from ..ir.expr import Var, _head, expr_makers
+from ..error import InternalError
+from ..ir.expr import Expr, Range, Var, _head, expr_makers
 from ..ir.function import BaseFunc
 from ..ir.type import FuncType, PrimType, TensorType, TupleType
 from .buffer import is_buffer_var
@@ -127,7 +128,7 @@ class IndexMap(Node):
                 names.append(name)
         if varargs is not None:
             if ndim is None:
-                raise ValueError("ndim must be specified when *args are used in the function")
+                raise AssertionError("ndim must be specified when *args is used")
             names.extend(f"{varargs}_{at}" for at in range(ndim - len(names)))
         elif ndim is not None and ndim != len(names):
             raise ValueError(f"The index map takes {len(names)} indices, not {ndim}")
@@ -136,6 +137,9 @@ class IndexMap(Node):
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         final, separators = [], []
         for item in result:
+            if not isinstance(item, (Expr, list, str)) and not hasattr(item, "asobject"):
+                wanted = "Expected mapping function to return tvm.ir.Expr or a list of tvm.ir.Expr."
+                raise TypeError(f"{wanted}  Instead received {item} of type {type(item)}.")
             if isinstance(item, str) and item == IndexMap.AXIS_SEPARATOR:
                 separators.append(len(final))
             else:
@@ -159,6 +163,8 @@ class IndexMap(Node):
         from ..sym import Analyzer
         from .functor import substitute
 
+        if len(indices) != len(self.initial_indices):
+            raise InternalError(f"Check failed: indices.size() == initial_indices.size() ({len(indices)} vs. {len(self.initial_indices)}) : ")
         known = dict(zip(self.initial_indices, [convert(index) for index in indices]))
         return Array(Analyzer().simplify(substitute(index, known)) for index in self.final_indices)
 
@@ -198,10 +204,22 @@ class IndexMap(Node):
     def _inverse(self, shape, level):
         words = self._asked("inverse_map", shape, level)
         if not words:
-            raise RuntimeError(f"the index map {self} has no inverse over the shape {list(shape)}")
+            raise InternalError(self._reason(shape, level))
         end = 2 + words[1]
         params = [get(SYMBOL, word) for word in words[2:end]]
         return IndexMap(params, [get(PRIM, word) for word in words[end:]]), get(PRIM, words[0])
+
+    def _reason(self, shape, level):
+        """The reason for which the map has no inverse over a shape."""
+        from ..sym import detect_iter_map
+        from ..sym.iter_affine_map import IterMapLevel
+
+        ranges = {var: Range.from_min_extent(0, getattr(item, "extent", item)) for var, item in zip(self.initial_indices, shape)}
+        found = detect_iter_map(list(self.final_indices), ranges, True, IterMapLevel(level), False)
+        if not found.errors:
+            return "Check failed: (analyzer_->CanProveEqual(prim::IntegerAbs(source->scale), 1)) is false: "
+        said = f"Could not parse mapping as sum of iterators.  Error: {found.errors[0]}"
+        return f"Check failed: (padded_iter_map->errors.empty()) is false: {said}"
 
     def inverse(self, shape):
         """The map back; raises unless this one is a bijection over the shape."""

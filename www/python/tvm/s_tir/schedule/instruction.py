@@ -21,7 +21,7 @@ class RV(Object):
         self.name = name
 
     def __repr__(self):
-        return self.name
+        return f"s_tir.{type(self).__name__}"
 
 
 class SBlockRV(RV, letter="b"):
@@ -249,7 +249,7 @@ def _scalar(value, least=0):
         return str(value.value)
     signs = {"Add": ("+", 1), "Sub": ("-", 1), "Mul": ("*", 2), "FloorDiv": ("//", 2), "FloorMod": ("%", 2)}
     if type(value).__name__ not in signs:
-        raise NotImplementedError(f"{value} in a map of indices")
+        return str(value)
     sign, binds = signs[type(value).__name__]
     made = f"{_scalar(value.a, binds)} {sign} {_scalar(value.b, binds + 1)}"
     return f"({made})" if binds < least else made

@@ -9,7 +9,8 @@ from ..._values import Array
 from ...error import InternalError, TVMError
 from ...ir.expr import Expr
 from ...ir.module import IRModule
-from ...tirx.function import PrimFunc
+from ...tirx.expr import FloatImm, IntImm
+from ...tirx.function import IndexMap, PrimFunc
 from ..sblock_scope import StmtSRef
 from .instruction import _LISTS, RV, ExprRV, Instruction, LoopRV, SBlockRV, text
 from ._sampling import Random, compute_locations, kept_partition, kept_tile
@@ -38,6 +39,12 @@ class Schedule(Object):
     ERROR_RENDER_LEVEL = {"detail": 0, "fast": 1, "none": 2}
 
     def __init__(self, mod, *, seed=None, debug_mask="none", error_render_level="detail", enable_check=True):
+        if not isinstance(mod, (IRModule, PrimFunc)):
+            raise TypeError(f'In "Schedule.__init__", "mod" has wrong type. Expected "Union[PrimFunc, IRModule]", but gets: "{type(mod).__name__}"')
+        if error_render_level not in Schedule.ERROR_RENDER_LEVEL:
+            raise ValueError(f'error_render_level can be "detail", "fast", or "none", but got: {error_render_level}')
+        if isinstance(debug_mask, str) and debug_mask not in ("all", "none"):
+            raise ValueError(f"Unrecognizable `debug_mask`: {debug_mask}")
         if not isinstance(mod, IRModule):
             mod = IRModule({"main": mod})
         self._start = mod
@@ -102,14 +109,17 @@ class Schedule(Object):
     def _name(self, item):
         name = self._names.get(id(item))
         if name is None:
-            raise IndexError("Cannot find corresponding random variable of the schedule")
+            raise IndexError(f"Cannot find corresponding {type(item).__name__}: {item!r}")
         return name
 
     def _do(self, method, kind, /, *args, decision=None, **kwargs):
         """Applies an instruction; `kind` is the class of what it gives, or None."""
         if any(inspect.isfunction(value) for value in kwargs.values()):
-            dtype = self._index_dtype(kwargs.get("block"))
-            kwargs = {name: _map(value, dtype) for name, value in kwargs.items()}
+            dtype, ndim = self._index_dtype(kwargs.get("block")), None
+            if isinstance(kwargs.get("buffer"), tuple):
+                use, at = kwargs["buffer"]
+                ndim = len(getattr(self.get(kwargs["block"]), f"{use}s")[at].buffer.shape)
+            kwargs = {name: _map(value, dtype, ndim if name == "index_map" else None) for name, value in kwargs.items()}
         shown = [text(arg, self._name) for arg in args]
         shown += [f"{name}={text(value, self._name)}" for name, value in kwargs.items()]
         if decision is not None:
@@ -137,7 +147,7 @@ class Schedule(Object):
             self._decisions[inst] = decision
         if kind is None:
             return None
-        return Array(made) if method in _LISTS else made[0]
+        return made if method in _LISTS else made[0]
 
     def _index_dtype(self, block):
         """The type of the variables of a block."""
@@ -475,8 +485,18 @@ class Schedule(Object):
 
     def transform_layout(self, block, buffer, index_map, pad_value=None, *, assume_injective_transform=False):
         """Stores a buffer in another layout."""
-        options = {} if pad_value is None else {"pad_value": pad_value}
         block = self._block(block)
+        if isinstance(pad_value, (int, float)):
+            pad_value = FloatImm("float32", pad_value) if isinstance(pad_value, float) else IntImm("int32", pad_value)
+        if isinstance(pad_value, (IntImm, FloatImm)):
+            value, pad_value = pad_value, None
+            count = len(index_map.final_indices) if hasattr(index_map, "final_indices") else None
+            if count is None:
+                use = self._buffer_arg(block, buffer)
+                ndim = len(getattr(self.get(block), f"{use[0]}s")[use[1]].buffer.shape)
+                count = len(_map(index_map, "int32", ndim).final_indices)
+            pad_value = IndexMap.from_func(lambda *indices: value, ndim=count, index_dtype="int32")
+        options = {} if pad_value is None else {"pad_value": pad_value}
         return self._do("transform_layout", None, block=block, buffer=self._buffer_arg(block, buffer), index_map=index_map,
                         assume_injective_transform=assume_injective_transform, **options)  # fmt: skip
 
@@ -552,25 +572,16 @@ class Schedule(Object):
         return self._do("enter_postproc", None)
 
     def __getattr__(self, name):
-        if name.startswith("_") or name in ("_load",):
-            raise AttributeError(name)
-
-        def refused(*args, **kwargs):
-            raise NotImplementedError(f"the primitive `{name}` is not here yet")
-
-        return refused
+        raise AttributeError(f"'Schedule' object has no attribute '{name}'")
 
 
-def _map(value, dtype):
+def _map(value, dtype, ndim=None):
     """A map of indices for a function over them; any other value is itself."""
-    from ...tirx.function import IndexMap
-
     if not inspect.isfunction(value):
         return value
     params = inspect.signature(value).parameters.values()
-    if any(param.kind is param.VAR_POSITIONAL for param in params):
-        raise NotImplementedError("a map over any number of indices is not here yet")
-    return IndexMap.from_func(value, index_dtype=dtype)
+    takes_any = any(param.kind is param.VAR_POSITIONAL for param in params)
+    return IndexMap.from_func(value, ndim=ndim if takes_any else None, index_dtype=dtype)
 
 
 def _refusal(message):
