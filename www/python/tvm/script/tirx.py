@@ -30,7 +30,9 @@ class _Scalar(Word):
         from ..tirx import Var, const
 
         if value is None:
-            return Var("", self._name)
+            return Var("v", self._name)
+        if isinstance(value, str):
+            return const(float(value), self._name)
         return const(value, self._name) if isinstance(value, (int, float)) else value.astype(self._name)
 
     _script_value = property(lambda self: _prim_type(self._name))
@@ -48,6 +50,16 @@ _SCALARS = {f"{base}{bits}{lanes}" for base in ("int", "uint", "float", "bfloat"
     "handle",
     "void",
 }
+_SHORT = {"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16"}
+_SCALARS |= {
+    f"{base}{lanes}"
+    for base in (
+        "float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu "
+        "float6_e2m3fn float6_e3m2fn float4_e2m1fn"
+    ).split()
+    for lanes in ("", "x2", "x4", "x8", "x16", "x32", "x64")
+}
+_SCALARS |= {f"{base}{bits}x2" for base in ("int", "uint", "float", "bfloat") for bits in (8, 16, 32, 64)}
 
 
 def Var(name, dtype):
@@ -119,8 +131,8 @@ def index_map(mapping, **options):
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in _SCALARS:
-        return _Scalar("T", name)
+    if name in _SCALARS or name in _SHORT:
+        return _Scalar("T", _SHORT.get(name, name))
     built = in_builder("tirx", name)
     if built is not None:
         return built

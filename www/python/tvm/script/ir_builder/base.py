@@ -24,7 +24,7 @@ class IRBuilder:
     def current():
         """The innermost builder."""
         if not IRBuilder._open:
-            raise ValueError("No builder in current scope")
+            raise ValueError("Check failed: (!stack->empty()) is false: ValueError: No builder in current scope")
         return IRBuilder._open[-1]
 
     @staticmethod
@@ -44,7 +44,7 @@ class IRBuilder:
     def get(self):
         """The module, function or statement that was built."""
         if self._made is None:
-            raise ValueError("nothing was built")
+            raise IndexError("Check failed: (result.has_value()) is false: No result exists in IRBuilder yet")
         return self._made
 
     @staticmethod

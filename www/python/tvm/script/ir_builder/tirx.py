@@ -1,5 +1,6 @@
 """`T`: tensor programs, call by call."""
 
+from ...error import InternalError
 from ...ir.expr import Range, Var
 from ...tirx import stmt as _stmt
 from ...tirx.buffer import decl_buffer as _new_buffer, is_buffer_var
@@ -84,30 +85,55 @@ def prim_func(is_private=False, s_tir=False, persistent=False, *, private=None):
     return PrimFuncFrame(is_private if private is None else private, {"s_tir": s_tir, "tirx.persistent_kernel": persistent})
 
 
+def _within(kind, word, place):
+    """The last open frame, which has to be of a kind for a word that stands at its top."""
+    frames = IRBuilder.current().frames
+    if frames and isinstance(frames[-1], kind):
+        return frames[-1]
+    known = next((frame for frame in reversed(frames) if isinstance(frame, kind)), None)
+    where = f"occurred outside of any {place} frame" if known is None else "occurred in another frame"
+    raise ValueError(f"{word} must be called at the top of a {'PrimFunc' if kind is PrimFuncFrame else place}, but {word} {where}")
+
+
+def _once(value, what):
+    """Raises if a part of a construct is given twice."""
+    if value is not None:
+        raise InternalError(f"ValueError: Duplicate {what}, previous one is {_shown(value)}")
+
+
+def _shown(value):
+    return str(tuple(value)) if isinstance(value, list) else repr(value) if not isinstance(value, str) else value
+
+
 def _function():
     return innermost(PrimFuncFrame, "T.prim_func()")
 
 
 def func_name(name):
     """Names the program."""
-    _function().name = name
+    frame = _within(PrimFuncFrame, "T.func_name", "T.prim_func()")
+    _once(frame.name, "prim func name")
+    frame.name = name
 
 
 def arg(name, obj):
     """Adds a parameter: a variable or a buffer."""
+    frame = _within(PrimFuncFrame, "T.Arg", "T.prim_func()")
     obj.name = name
-    _function().params.append(obj)
+    frame.params.append(obj)
     return obj
 
 
 def func_attr(attrs):
     """Adds attributes to the program."""
-    _function().attrs.update(attrs)
+    _within(PrimFuncFrame, "T.func_attr", "T.prim_func()").attrs.update(attrs)
 
 
 def func_ret(ret_type):
     """Sets the type of the result."""
-    _function().ret = ret_type
+    frame = _within(PrimFuncFrame, "T.func_ret", "T.prim_func()")
+    _once(frame.ret, "prim func return type")
+    frame.ret = ret_type
 
 
 class BlockFrame(TIRFrame):
@@ -153,17 +179,23 @@ def _regions(slices):
 
 def reads(*buffer_slices):
     """Says what the block reads."""
-    _block().read = _regions(buffer_slices)
+    frame = _within(BlockFrame, "T.reads", "T.sblock()")
+    _once(frame.read, "read region declaration")
+    frame.read = _regions(buffer_slices)
 
 
 def writes(*buffer_slices):
     """Says what the block writes."""
-    _block().written = _regions(buffer_slices)
+    frame = _within(BlockFrame, "T.writes", "T.sblock()")
+    _once(frame.written, "write region declaration")
+    frame.written = _regions(buffer_slices)
 
 
 def where(predicate):
     """Says when the block runs."""
-    _block().predicate = predicate
+    frame = _within(BlockFrame, "T.where", "T.sblock()")
+    _once(frame.predicate, "block predicate declaration")
+    frame.predicate = predicate
 
 
 def sblock_attr(attrs):
@@ -182,6 +214,10 @@ def sblock_alloc_buffer(shape, dtype="float32", data=None, strides=None, elem_of
 
 
 class _Init(TIRFrame):
+    def opened(self):
+        _within_parent(self, BlockFrame, "T.init must be called at the top of a T.sblock(), but T.init occurred outside of any T.sblock() frame")
+        return super().opened()
+
     def close(self):
         _block().init = self.body()
 
@@ -196,9 +232,12 @@ class axis:  # noqa: N801
 
     @staticmethod
     def _made(dom, binding, kind, dtype):
+        frames = IRBuilder.current().frames
+        if not frames or not isinstance(frames[-1], BlockFrame):
+            raise InternalError("TypeError: The last frame is not SBlockFrame")
         dom = dom if isinstance(dom, Range) else Range(0, dom)
         var = Var("v", dom.extent.dtype if hasattr(dom.extent, "dtype") else dtype)
-        frame = _block()
+        frame = frames[-1]
         frame.axes.append(IterVar(dom, var, kind))
         frame.values.append(convert(binding))
         return var
@@ -234,6 +273,8 @@ class axis:  # noqa: N801
         for frame in IRBuilder.current().frames:
             if isinstance(frame, ForFrame):
                 ranges.update(zip(frame.vars, frame.doms))
+        if not all(isinstance(var, Var) for var in bindings):
+            raise InternalError("Check failed: (v) is false: TypeError: Only Var is supported in T.axis.remap")
         made = [(axis.spatial if kind == "S" else axis.reduce)(ranges[var], var, dtype) for kind, var in zip(kinds, bindings)]
         return made[0] if len(made) == 1 else made
 
@@ -340,8 +381,19 @@ def Assert(condition, message, error_kind="RuntimeError"):  # noqa: N802
     return _Assert(condition, message, error_kind)
 
 
+def _within_parent(frame, kind, message):
+    """Raises unless a frame is opened within one of a kind."""
+    if not any(isinstance(other, kind) for other in frame.builder.frames[:-1]):
+        frame.builder.frames.pop()
+        raise ValueError(message)
+
+
 class _If(TIRFrame):
     then, other = None, None
+
+    def add(self, stmt):
+        """Refuses statements outside of the branches."""
+        raise InternalError("stmt within IfThenElse frame should be either in ThenFrame or ElseFrame")
 
     def __init__(self, condition):
         self.condition = condition
@@ -355,6 +407,11 @@ class _If(TIRFrame):
 class _Branch(TIRFrame):
     def __init__(self, part):
         self.part = part
+
+    def opened(self):
+        word = "else_" if self.part == "other" else "then_"
+        _within_parent(self, _If, f"IfThenElse frame not find. Please ensure 'T.{word}' is called under T.if_()")
+        return super().opened()
 
     def close(self):
         setattr(innermost(_If, "T.If()"), self.part, self.body())
@@ -381,8 +438,23 @@ def evaluate(value):
 
 
 def buffer_store(buffer, value, indices, predicate=None):
-    """Adds a store."""
-    _add(_stmt.BufferStore(buffer, value, indices, predicate))
+    """Adds a store; the value becomes one of the type of the elements."""
+    indices = indices if isinstance(indices, (list, tuple)) else [indices]
+    _add(_stmt.BufferStore(buffer, _element(buffer, value, indices), indices, predicate))
+
+
+def _element(buffer, value, indices):
+    """A value as one that a buffer holds."""
+    value = value.asobject() if hasattr(value, "asobject") else value
+    if isinstance(value, (bool, int, float)):
+        value = _words.const(value, "bool" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32")
+    dtype = getattr(value, "dtype", None)
+    if dtype is None or dtype == "handle" or not hasattr(dtype, "lanes"):
+        return value
+    wanted = buffer.dtype
+    if dtype.lanes != wanted.lanes:
+        wanted = wanted.with_lanes(dtype.lanes)
+    return value if dtype == wanted else _words.Cast(wanted, value) if not hasattr(value, "value") else value.astype(wanted)
 
 
 def bind(value, ty=None, *, var=None):
