@@ -220,7 +220,7 @@ impl State<'_> {
         let dtypes: Vec<DType> = old.shape.iter().map(|extent| self.store.prim_dtype(*extent)).collect();
         let map = map(self, &dtypes)?;
         if map.params.len() != old.shape.len() {
-            return refuse("InternalError: Check failed: the index map has another number of parameters than the buffer axes");
+            return refuse("InternalError: Check failed: (args.size() == initial_indices_orig.size()) is false: ");
         }
         let matched = std::iter::once(at).chain(tree.ancestors(at)).any(|at| {
             tree.as_block(at)

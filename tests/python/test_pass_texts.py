@@ -50,3 +50,10 @@ def test_options_have_types():
             tvm.transform.PassContext(config=config)
     with pytest.raises(TypeError):
         tvm.transform.PassContext(opt_level="a")
+
+
+def test_a_pass_says_which_argument_it_lacks():
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'storage_scope'"):
+        tvm.s_tir.transform.ThreadSync()
+    with pytest.raises(TypeError, match=r"NarrowDataType\(\) missing 1 required positional argument: 'target_bits'"):
+        tvm.tirx.transform.NarrowDataType()

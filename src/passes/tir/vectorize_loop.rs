@@ -201,8 +201,12 @@ impl Loops {
             let vscale = cx.store.name("vscale");
             let scalable = contains(cx.store, head.extent, |part| matches!(part, PrimExpr::Call { op, .. } if *op == vscale));
             if !scalable || (self.target.known && !self.target.any_length) {
-                let extent = crate::ir::show_dim(cx.store, cx.store.dim_of_prim(head.extent));
-                cx.fail("tir-vectorize", format!("Failed to vectorize loop with extent {extent} for the target"));
+                let extent = match *cx.store.prim_of_id(head.extent) {
+                    PrimExpr::Var(symbol) => cx.store.str(cx.store.symbol(symbol).name).to_owned(),
+                    _ => crate::ir::show_dim(cx.store, cx.store.dim_of_prim(head.extent)),
+                };
+                let target = if self.target.known { "the target" } else { "target None" };
+                cx.fail("tir-vectorize", format!("Failed to vectorize loop with extent {extent} for {target}"));
                 return None;
             }
         }

@@ -101,6 +101,10 @@ impl Tir<'_, '_> {
             PrimExpr::Int { value, dtype: DType::BOOL } => {
                 out.push(Piece::Text(if value != 0 { "T.bool(True)" } else { "T.bool(False)" }));
             }
+            // The upper half of `uint64` is held as negative numbers.
+            PrimExpr::Int { value, dtype } if dtype.code == DTypeCode::UInt => {
+                out.push(Piece::Owned(format!("T.{dtype}({})", value.cast_unsigned())));
+            }
             PrimExpr::Int { value, dtype } => out.push(Piece::Owned(format!("T.{dtype}({value})"))),
             PrimExpr::Float { value, dtype } => {
                 let mut text = format!("T.{dtype}(");

@@ -178,10 +178,13 @@ impl Vectors {
             self.fail("Creating scalable vectors from existing vectors is not supported.");
             return base;
         }
+        if base_lanes > 1 && stride_lanes == 1 && lanes & DType::SCALABLE != 0 {
+            self.fail("Vectorizing over existing scalable vectors is not supported.");
+            return base;
+        }
         if base_lanes > 1
             && stride_lanes == 1
             && let PrimExpr::Ramp { base: first, stride: step, .. } = *store.prim_of_id(base)
-            && lanes & DType::SCALABLE == 0
             && let Some(total) = lanes.checked_mul(base_lanes).filter(|n| *n < DType::SCALABLE)
         {
             let factor = store.prim_int(i64::from(base_lanes), store.prim_dtype(stride));
@@ -313,7 +316,11 @@ impl Vectors {
         let Some(last) = at.pop() else { return id };
         let others =
             at.iter().fold(u32::from(element.lanes), |n, index| n.saturating_mul(u32::from(count(lanes(store, *index)))));
-        if element.is_scalable() || at.iter().any(|index| lanes(store, *index) & DType::SCALABLE != 0) {
+        if element.is_scalable() {
+            self.fail("Vectorizing over scalable buffer elements is not supported in vectorizer.");
+            return id;
+        }
+        if at.iter().any(|index| lanes(store, *index) & DType::SCALABLE != 0) {
             self.fail("Only the last index can be scalable.");
             return id;
         }

@@ -1,6 +1,7 @@
 """Passes and the context that they run in. Built-in passes, the context and its instruments are the engine's; a pass of the
 user's is a function that the engine calls."""
 
+import re
 import contextlib
 import difflib
 import functools
@@ -558,7 +559,13 @@ def make_factory(name, item, dialect):
             given[key] = value
         given = {key: value for key, value in given.items() if value is not None}
         made = BuiltInPass(call_text(qualified, given), dialect != "relay", dialect)
-        made.info  # noqa: B018 - arguments that do not fit are said at once
+        try:
+            made.info  # noqa: B018 - arguments that do not fit are said at once
+        except _engine.EngineError as error:
+            missing = re.search(r"needs the argument `(\w+)`", str(error))
+            if missing is None:
+                raise
+            raise TypeError(f"{name.split('.')[-1]}() missing 1 required positional argument: '{missing[1]}'") from None
         return made
 
     factory.__name__ = factory.__qualname__ = name
