@@ -1,6 +1,6 @@
 //! Handles of blocks and loops (TVM's `primitive/get_block_loop.cc`).
 
-use super::analysis::scope_root;
+use super::analysis::{is_output, scope_root};
 use super::scope::{consumers, producers};
 use super::state::{BlockRef, LoopRef, State};
 use super::tree::What;
@@ -130,16 +130,18 @@ impl State<'_> {
         Ok(self.refs(&tree, found))
     }
 
-    /// Returns the blocks right in a block that write its output.
+    /// Returns the blocks in a block that write what the block around them gives: a block before those inside of it.
     pub(super) fn get_output_blocks(&mut self, block: BlockRef) -> Outcome<Vec<BlockRef>> {
         let (tree, root) = self.find_block(block)?;
-        let scope = self.block_at(&tree, root)?;
         let mut found = Vec::new();
-        for at in tree.child_blocks(root) {
-            let writes = self.block_at(&tree, at)?.writes;
-            if writes.iter().any(|region| !scope.allocs.contains(&region.buffer)) {
+        let mut todo: Vec<usize> = tree.child_blocks(root);
+        todo.reverse();
+        while let Some(at) = todo.pop() {
+            let scope = scope_root(self, &tree, at, false)?;
+            if is_output(self, &tree, at, scope)? {
                 found.push(at);
             }
+            todo.extend(tree.child_blocks(at).into_iter().rev());
         }
         Ok(self.refs(&tree, found))
     }

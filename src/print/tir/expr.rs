@@ -58,6 +58,14 @@ fn lanes_text(lanes: u16) -> String {
     }
 }
 
+/// Writes a whole number with its type. The upper half of `uint64` is held as negative numbers.
+fn integer(value: i64, dtype: DType) -> String {
+    match dtype.code {
+        DTypeCode::UInt => format!("T.{dtype}({})", value.cast_unsigned()),
+        _ => format!("T.{dtype}({value})"),
+    }
+}
+
 impl Tir<'_, '_> {
     pub(super) fn prim(&mut self, id: PrimId, out: &mut String) {
         let mut todo = vec![Piece::Expr(id, ANY)];
@@ -101,11 +109,7 @@ impl Tir<'_, '_> {
             PrimExpr::Int { value, dtype: DType::BOOL } => {
                 out.push(Piece::Text(if value != 0 { "T.bool(True)" } else { "T.bool(False)" }));
             }
-            // The upper half of `uint64` is held as negative numbers.
-            PrimExpr::Int { value, dtype } if dtype.code == DTypeCode::UInt => {
-                out.push(Piece::Owned(format!("T.{dtype}({})", value.cast_unsigned())));
-            }
-            PrimExpr::Int { value, dtype } => out.push(Piece::Owned(format!("T.{dtype}({value})"))),
+            PrimExpr::Int { value, dtype } => out.push(Piece::Owned(integer(value, dtype))),
             PrimExpr::Float { value, dtype } => {
                 let mut text = format!("T.{dtype}(");
                 push_float_literal(&mut text, value.0);

@@ -57,6 +57,9 @@ class Span(Node):
         self.column = column
         self.end_column = end_column
 
+    def __repr__(self):
+        return f"Span({self.source_name}, {self.line}, {self.end_line}, {self.column}, {self.end_column})"
+
 
 class SequentialSpan(Node):
     """Several places, of what was put together."""

@@ -13,6 +13,17 @@ _ops = {}
 _attributes = {}
 
 
+def _is_intrinsic(name):
+    """True for the name of an intrinsic of tensor programs."""
+    dialect, _, tail = name.partition(".")
+    if dialect not in ("tirx", "prim") or not tail.isidentifier():
+        return False
+    from ..tirx import intrin, op
+    from ..tirx.expr import _PRIM
+
+    return (tail in _PRIM) == (dialect == "prim") and (tail in _PRIM or callable(getattr(op, tail, None)) or callable(vars(intrin).get(tail)))
+
+
 class Op(Expr):
     """An operator. The same name is always the same object."""
 
@@ -24,6 +35,8 @@ class Op(Expr):
         """The operator of a name."""
         found = _ops.get(op_name)
         if found is None:
+            if _is_intrinsic(op_name):
+                return _named(op_name)
             facts = _facts(op_name)
             found = _named(op_name)
             found.__dict__["_facts"] = facts

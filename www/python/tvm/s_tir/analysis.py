@@ -1,9 +1,13 @@
 """Questions about tensor programs that can be scheduled."""
 
+from collections import Counter
+
 from .. import _engine
 from .._node import BUFFER, EXPR, STMT, get, number, numbers
 from .._values import Array, Map
+from ..ir.expr import Range
 from ..ir.module import IRModule
+from ..sym import Analyzer
 from ..tirx.expr import BufferLoad, IntImm, PrimCall
 from ..tirx.functor import parts, post_order_visit
 from ..tirx.stmt import AllocBuffer, BufferStore, For, IfThenElse, SBlock, SBlockRealize, _Reader
@@ -201,32 +205,44 @@ def _in_bounds(func):
         raise ScheduleError(wrong[0])
 
 
-_COUNTED = ("Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE LT LE GT GE And Or Not Select").split()
+_COUNTED = "Add Sub Mul Div Mod FloorDiv FloorMod Min Max".split()
 
 
 def estimate_tir_flops(stmt_or_mod):
-    """The number of arithmetic operations on numbers with a fraction, loops counted."""
+    """The number of arithmetic operations, loops counted; a loop whose extent is not known runs as often as it may."""
     if isinstance(stmt_or_mod, IRModule):
-        return float(sum(_flops(func.body) for func in _functions(stmt_or_mod).values()))
-    return float(_flops(getattr(stmt_or_mod, "body", stmt_or_mod)))
+        told = [(func, (func.attrs or {}).get("estimated_flops")) for func in _functions(stmt_or_mod).values()]
+        return float(sum(sum(_flops(func.body, Analyzer()).values()) if known is None else int(known) for func, known in told))
+    return float(sum(_flops(getattr(stmt_or_mod, "body", stmt_or_mod), Analyzer()).values()))
 
 
-def _flops(node):
+_NOT_COUNTED = ("EQ", "NE", "LT", "LE", "GT", "GE", "BufferLoad", "Evaluate")
+"""Nodes inside of which nothing is counted."""
+
+
+def _flops(node, analyzer):
+    """Operations by element type."""
+    kind = type(node).__name__
     if isinstance(node, For):
-        return _flops(node.body) * int(node.extent)
+        analyzer.bind(node.loop_var, Range.from_min_extent(node.min, node.extent))
+        most = analyzer.const_int_bound(node.extent).max_value
+        # A bound that is none counts as one round.
+        rounds = 1 if most >= 2**63 - 1 else most
+        return Counter({dtype: count * rounds for dtype, count in _flops(node.body, analyzer).items()})
     if isinstance(node, SBlockRealize):
-        return _flops(node.block)
+        return _flops(node.block, analyzer)
     if isinstance(node, BufferStore):
-        return _flops(node.value)
-    if isinstance(node, SBlock):
-        return _flops(node.body)
-    if isinstance(node, IfThenElse):
-        other = 0 if node.else_case is None else _flops(node.else_case)
-        return _flops(node.condition) + max(_flops(node.then_case), other)
-    own = type(node).__name__ in _COUNTED and node.dtype.type_code == 2
-    if isinstance(node, PrimCall):
-        own = node.dtype.type_code == 2
-    return own + sum(_flops(part) for part in parts(node))
+        return _flops(node.value, analyzer)
+    if kind in ("IfThenElse", "Select"):
+        branches = (node.then_case, node.else_case) if kind == "IfThenElse" else (node.true_value, node.false_value)
+        then, other = (Counter() if branch is None else _flops(branch, analyzer) for branch in branches)
+        return _flops(node.condition, analyzer) + (then | other)
+    if kind in _NOT_COUNTED:
+        return Counter()
+    made = Counter({str(node.dtype): 1}) if kind in _COUNTED else Counter()
+    for part in parts(node):
+        made += _flops(part, analyzer)
+    return made
 
 
 def verify_gpu_code(func, constraints):

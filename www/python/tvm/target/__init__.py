@@ -307,7 +307,7 @@ def _parse(text):
         return _tagged(parts[0])
     kind = parts[0]
     if kind not in TARGET_KINDS and "/" not in kind and kind not in ("composite", "stackvm", "aocl", "test"):
-        raise ValueError(f'Target kind "{kind}" is not defined')
+        raise ValueError(f'Target kind "{kind}" is not defined. Target creation from string failed: {kind}')
     config = {"kind": kind}
     for part in parts[1:]:
         name, _, value = part.lstrip("-").partition("=")

@@ -1,5 +1,6 @@
 """Questions about tensor programs."""
 
+from .._values import Array
 from ..ir.base import structural_equal
 from ..ir.expr import Var
 from .buffer import is_buffer_var
@@ -85,7 +86,7 @@ def undefined_vars(node, defs=()):
     """Variables and buffers that are used and not defined."""
     scopes = _Scopes(list(defs or ()))
     scopes.visit(node)
-    return list(scopes.undefined.values())
+    return Array(scopes.undefined.values())
 
 
 def verify_ssa(func):
