@@ -336,10 +336,6 @@ def _head(w, kind, expr):
     w.maybe(TYPE, expr.__dict__.get("_ty"))
 
 
-_OF_BUFFERS = frozenset("shape strides data elem_offset data_alignment offset_factor layout allocated_addr byte_offset dtype".split())
-"""What variables tell that are buffers."""
-
-
 class Var(Expr):
     """A variable. One that holds a scalar may stand in shapes and tensor programs."""
 
@@ -369,11 +365,6 @@ class Var(Expr):
         self.name = name
         self._ty = ty
         self.span = span
-
-    def __getattr__(self, name):
-        if name in _OF_BUFFERS and "_load" not in self.__dict__:
-            raise AttributeError(f"{name} is only available on a Var with BufferType")
-        return super().__getattr__(name)
 
     vid = property(lambda self: self)
     type_annotation = property(lambda self: self.ty)

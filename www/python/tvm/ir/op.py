@@ -19,7 +19,7 @@ def _is_intrinsic(name):
     if dialect not in ("tirx", "prim") or not tail.isidentifier():
         return False
     from ..tirx import intrin, op
-    from ..tirx.expr import _PRIM
+    from ..tirx._intrinsics import _PRIM
 
     return (tail in _PRIM) == (dialect == "prim") and (tail in _PRIM or callable(getattr(op, tail, None)) or callable(vars(intrin).get(tail)))
 

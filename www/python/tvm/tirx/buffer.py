@@ -337,6 +337,17 @@ def _graft():
         if name.startswith("__") and name != "__getitem__":
             continue
         setattr(Var, name, _dispatched(name, method, getattr(Var, name, None)))
+    Var.__getattr__ = _missing
+
+
+_FIELDS = frozenset("shape strides data elem_offset data_alignment offset_factor layout allocated_addr byte_offset dtype".split())
+"""What only variables tell that are buffers."""
+
+
+def _missing(self, name):
+    if name in _FIELDS and "_load" not in self.__dict__:
+        raise AttributeError(f"{name} is only available on a Var with BufferType")
+    return super(Var, self).__getattr__(name)
 
 
 def _dispatched(name, method, other):

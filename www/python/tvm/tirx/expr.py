@@ -20,10 +20,11 @@ from .._node import (
 )
 from .._values import Array, DataType, Map
 from ..error import InternalError
+from ._intrinsics import _PACKED, intrinsic_op
 from ._checks import check_float, check_indices, check_int, check_predicate, check_truth, check_vector
 from ..ir.base import Node
 from ..ir.expr import Call, Expr, StringImm, Var, _head, _SizeVar, expr_makers, is_prim_expr
-from ..ir.op import Op, _named
+from ..ir.op import Op
 from ..ir.type import PointerType, PrimType, dtype_text, type_of_dtype
 
 PrimExpr = ExprOp = Expr
@@ -585,31 +586,6 @@ for _name in "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod
 
 
 # ---- from the engine ----
-
-_intrinsic_ops = {}
-_PACKED = [f"tvm_call_{kind}" for kind in ("packed", "cpacked", "packed_lowered", "cpacked_lowered", "trace_packed")]
-"""Operators whose names in programs lack the beginning."""
-
-
-_PRIM = frozenset(("if_then_else", "vscale", "log2", "likely", "clz", "ceil"))
-"""Intrinsics that belong to scalars of any dialect."""
-
-
-def intrinsic_op(name):
-    """The operator of an intrinsic."""
-    if name.startswith("@"):
-        from ..ir.expr import GlobalVar
-
-        return GlobalVar(name[1:])
-    if f"tvm_{name}" in _PACKED:
-        name = f"tvm_{name}"
-    full = name if "." in name and name.split(".")[0] in ("tirx", "tir", "relax", "vm", "prim") else f"tirx.{name}"
-    full = f"prim.{full[5:]}" if full[5:] in _PRIM else full
-    found = _intrinsic_ops.get(full)
-    if found is None:
-        found = _intrinsic_ops[full] = _named(full)
-    return found
-
 
 from ._bits import BitwiseAnd, BitwiseNot, BitwiseOr, BitwiseXor, LShift, RShift  # noqa: E402
 
