@@ -151,9 +151,7 @@ class Op(Expr):
 
     def _row_e(self, w):
         if self.__dict__.get("_registered"):
-            raise NotImplementedError(
-                f"the operator {self.name} was registered in Python: operators of programs are the engine's"
-            )
+            raise NotImplementedError(f"the operator {self.name} was registered in Python: operators of programs are the engine's")
         _head(w, ExprKind.OP, self)
         w.text(self.name)
 

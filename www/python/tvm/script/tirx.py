@@ -54,8 +54,7 @@ _SHORT = {"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "f16": "
 _SCALARS |= {
     f"{base}{lanes}"
     for base in (
-        "float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu "
-        "float6_e2m3fn float6_e3m2fn float4_e2m1fn"
+        "float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn"
     ).split()
     for lanes in ("", "x2", "x4", "x8", "x16", "x32", "x64")
 }

@@ -62,4 +62,3 @@ class _Regions:
         if not is_root:
             changes |= {name: region for name, region, bit in (("reads", reads, 1), ("writes", writes, 2)) if int(missing) & bit}
         return copy(made, **changes)
-

@@ -59,7 +59,7 @@ def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
         return _body_of(node)
     if isinstance(node, Expr) and _is_scalar(node):
         return _scalar_text(node, verbose_expr)
-    if (is_buffer_var(node) or isinstance(node, BufferRegion)):
+    if is_buffer_var(node) or isinstance(node, BufferRegion):
         return _buffer_text(node, verbose_expr)
     if isinstance(node, MatchBufferRegion):
         return _match_text(node)
