@@ -8,10 +8,11 @@ use super::solver::{Rule, Slot, Solver};
 use super::subst;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{
-    Call, Clause, CtorId, DType, Dim, Expr, ExprId, Function, Id, IdMap, Module, Name, Store, Type, TypeId, Var, VarId, show_type,
+    Call, Clause, CtorId, DType, Dim, Expr, ExprId, Function, Id, IdMap, Module, Name, OpId, Store, Type, TypeId, Var, VarId,
+    show_type,
 };
 use crate::ir::{MAX_TYPE_DEPTH, MAX_TYPE_SIZE};
-use crate::ops;
+use crate::ops::{self, own};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 enum Step {
@@ -311,8 +312,8 @@ impl<'a> Collector<'a> {
         let info = ops::info(op);
         let slots: Vec<Slot> = (0..=info.relay_args().len()).map(|_| self.solver.hole(self.store)).collect();
         let types: Vec<TypeId> = slots.iter().map(|slot| self.solver.own(*slot)).collect();
-        if let Some(rule) = info.relay_rule() {
-            self.solver.relate(self.store, Rule::Op(rule), &slots, None, id);
+        if let Some(rule) = rule_of(op) {
+            self.solver.relate(self.store, rule, &slots, None, id);
         }
         let (ret, params) = types.split_last().expect("there is a result");
         self.make(Type::Func { type_params: [].into(), params: params.into(), ret: *ret })
@@ -391,7 +392,7 @@ impl<'a> Collector<'a> {
         if let Expr::Op(op) = self.store.expr(call.callee) {
             let info = ops::info(op);
             if args.len() == info.relay_args().len()
-                && let Some(rule) = info.relay_rule()
+                && let Some(Rule::Op(rule)) = rule_of(op)
                 && let Some(ty) = self.solver.output(self.store, rule, &args, call.attrs)
             {
                 return self.solver.occurrence(self.store, ty);
@@ -399,10 +400,10 @@ impl<'a> Collector<'a> {
             let result = self.solver.hole(self.store);
             if args.len() != info.relay_args().len() {
                 self.arity(id, info.relay_args().len(), args.len(), &format!("operator {}", info.name));
-            } else if let Some(rule) = info.relay_rule() {
+            } else if let Some(rule) = rule_of(op) {
                 let mut types = args;
                 types.push(result);
-                self.solver.relate(self.store, Rule::Op(rule), &types, call.attrs, id);
+                self.solver.relate(self.store, rule, &types, call.attrs, id);
             } else {
                 let message = format!("the type relation of operator {} is not supported yet", info.name);
                 self.error(id, "relay-op-unsupported", message);
@@ -541,4 +542,9 @@ impl<'a> Collector<'a> {
             _ => own,
         }
     }
+}
+
+/// The relation of an operator, if it has one.
+fn rule_of(op: OpId) -> Option<Rule> {
+    if own::asks_script(op) { Some(Rule::Own(op)) } else { ops::info(op).relay_rule().map(Rule::Op) }
 }

@@ -7,8 +7,8 @@
 
 use super::subst::TypeFacts;
 use crate::ir::walk::for_each_type_in;
-use crate::ir::{AttrsId, ExprId, MAX_TYPE_DEPTH, MAX_TYPE_SIZE, Store, Type, TypeId};
-use crate::ops::{RuleCx, TypeRule};
+use crate::ir::{AttrsId, ExprId, MAX_TYPE_DEPTH, MAX_TYPE_SIZE, OpId, Store, Type, TypeId};
+use crate::ops::{RuleCx, TypeRule, own};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -47,6 +47,8 @@ struct Link {
 pub(super) enum Rule {
     /// The relation of an operator.
     Op(TypeRule),
+    /// The relation that a script has for its operator.
+    Own(OpId),
     /// The second type is the field at this index of the first.
     Field(u32),
 }
@@ -371,6 +373,10 @@ impl Solver {
                 Rule::Op(rule) => {
                     let n_inputs = types.len() - 1;
                     rule(&mut RuleCx { store, types: &types, n_inputs, attrs, unify: &mut unify })
+                }
+                Rule::Own(op) => {
+                    let n_inputs = types.len() - 1;
+                    own::relate(&mut RuleCx { store, types: &types, n_inputs, attrs, unify: &mut unify }, op)
                 }
                 Rule::Field(index) => field(store, &types, index, &mut unify),
             };

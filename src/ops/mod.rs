@@ -90,7 +90,7 @@ pub fn lookup_relax(name: &str) -> Option<OpId> {
 
 /// Returns the operator with this name in Relay.
 pub fn lookup(name: &str) -> Option<OpId> {
-    table().by_name.get(name).copied()
+    table().by_name.get(name).copied().or_else(|| own::lookup_of_relay(name))
 }
 
 /// Returns the operator of that name, for names written in this program.

@@ -1,9 +1,10 @@
-//! Operators of Relax that a script registers, beside those of the tables: it is asked for the types of their calls and for
-//! their normal form (TVM's `FInferType` and `FNormalize`).
+//! Operators that a script registers, beside those of the tables. Of Relax it is asked for the types of calls and for their
+//! normal form (TVM's `FInferType` and `FNormalize`), of Relay for the relation of types, unless that is one by name.
 
 use super::relax::deduce::Deduce;
-use super::row::{OpInfo, RelaxOp, op, relax};
-use crate::ir::{Expr, ExprId, OpId, Store, TypeId};
+use super::row::{OpInfo, OpPattern, RelaxOp, RelayOp, op, relax};
+use super::rule::{RuleCx, RuleResult, TypeRule, broadcast, broadcast_compare, identity, identity_compare};
+use crate::ir::{AttrsId, Expr, ExprId, OpId, Store, Type, TypeId};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,6 +16,24 @@ pub trait Script {
 
     /// Returns what stands for a call in normal form; `None` if the operator has none of its own, or the call is in it.
     fn normalize(&self, store: &mut Store, call: ExprId) -> Result<Option<ExprId>, String>;
+
+    /// Returns the type of a call of an operator of Relay with inputs of these types; `None` if it cannot be told yet.
+    fn relate(&self, store: &mut Store, op: &str, inputs: &[TypeId], attrs: Option<AttrsId>) -> Result<Option<TypeId>, String>;
+}
+
+/// The facts about an operator of Relay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OfRelay<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The number of its inputs.
+    pub inputs: usize,
+    /// The name of its relation; one that is not known is the script's, and none is no relation.
+    pub relation: Option<&'a str>,
+    /// Its pattern, if it has one.
+    pub pattern: Option<OpPattern>,
+    /// True if its calls have side effects.
+    pub stateful: bool,
 }
 
 /// All rows that were ever registered stay, since expressions may refer to them.
@@ -25,6 +44,8 @@ struct Own {
     rows: Vec<&'static OpInfo>,
     /// The rows of the script that is loaded, by their names without `relax.`.
     names: FxHashMap<&'static str, OpId>,
+    /// The rows of Relay.
+    relay_names: FxHashMap<&'static str, OpId>,
     script: Option<Rc<dyn Script>>,
 }
 
@@ -56,10 +77,70 @@ pub fn register(name: &str, pure: bool, script: Rc<dyn Script>) -> Result<OpId, 
     })
 }
 
+/// Registers an operator of Relay, or other facts about one.
+pub fn register_relay(facts: &OfRelay<'_>, script: Rc<dyn Script>) -> Result<OpId, String> {
+    OWN.with_borrow_mut(|own| {
+        own.script = Some(script);
+        if own.rows.len() >= MOST {
+            return Err("too many operators are registered".to_owned());
+        }
+        let rule = facts.relation.map(|name| named_relation(name).unwrap_or(asked));
+        let args = vec!["input"; facts.inputs].leak();
+        let in_relay = RelayOp { args, attrs: None, rule };
+        let name: &'static str = Box::leak(facts.name.into());
+        let row = op(name, "An operator of the script.");
+        own.rows.push(Box::leak(Box::new(OpInfo {
+            relay: Some(in_relay),
+            pattern: facts.pattern,
+            stateful: facts.stateful,
+            ..row
+        })));
+        let id = OpId((super::all().len() + own.rows.len() - 1) as u16);
+        own.relay_names.insert(name, id);
+        Ok(id)
+    })
+}
+
+fn named_relation(name: &str) -> Option<TypeRule> {
+    match name {
+        "Identity" => Some(identity),
+        "IdentityComp" => Some(identity_compare),
+        "Broadcast" => Some(broadcast),
+        "BroadcastComp" => Some(broadcast_compare),
+        _ => None,
+    }
+}
+
+/// Stands in the rows of operators whose relation is the script's; inference uses [`relate`] instead, which knows the operator.
+fn asked(_: &mut RuleCx<'_>) -> RuleResult {
+    Ok(false)
+}
+
+/// True if the script has the relation of the operator.
+pub fn asks_script(op: OpId) -> bool {
+    is_own(op) && super::info(op).relay_rule().is_some_and(|rule| std::ptr::fn_addr_eq(rule, asked as TypeRule))
+}
+
+/// Asks the script for the relation of an operator.
+pub fn relate(cx: &mut RuleCx<'_>, op: OpId) -> RuleResult {
+    let Some(script) = OWN.with_borrow(|own| own.script.clone()) else {
+        return Err(format!("the script that registered `{}` is not loaded", super::info(op).name));
+    };
+    let inputs = &cx.types[..cx.n_inputs];
+    if inputs.iter().any(|ty| matches!(cx.store.type_of_id(*ty), Type::Hole(_))) {
+        return Ok(false);
+    }
+    match script.relate(cx.store, super::info(op).name, inputs, cx.attrs)? {
+        Some(ty) => cx.output(ty),
+        None => Ok(false),
+    }
+}
+
 /// Forgets the names, and what was to be asked: another script is loaded.
 pub fn forget() {
     OWN.with_borrow_mut(|own| {
         own.names.clear();
+        own.relay_names.clear();
         own.script = None;
     });
 }
@@ -67,6 +148,11 @@ pub fn forget() {
 /// Returns the operator that the loaded script registered under this name, without `relax.`.
 pub(super) fn lookup(name: &str) -> Option<OpId> {
     OWN.with_borrow(|own| own.names.get(name).copied())
+}
+
+/// Returns the operator of Relay that the loaded script registered under this name.
+pub(super) fn lookup_of_relay(name: &str) -> Option<OpId> {
+    OWN.with_borrow(|own| own.relay_names.get(name).copied())
 }
 
 /// Returns the row of an operator, by its place behind those of the tables.
@@ -114,6 +200,10 @@ mod tests {
         fn normalize(&self, _: &mut Store, _: ExprId) -> Result<Option<ExprId>, String> {
             Ok(None)
         }
+
+        fn relate(&self, _: &mut Store, _: &str, inputs: &[TypeId], _: Option<AttrsId>) -> Result<Option<TypeId>, String> {
+            Ok(inputs.first().copied())
+        }
     }
 
     #[test]
@@ -128,5 +218,23 @@ mod tests {
         forget();
         assert_eq!(super::super::lookup_relax("mine.twice"), None);
         assert_eq!(super::super::info(twice).name, "relax.mine.twice");
+    }
+
+    #[test]
+    fn a_relation_is_the_scripts_unless_it_has_a_known_name() {
+        let script = Rc::new(Shapes);
+        let facts = OfRelay {
+            name: "mine.first",
+            inputs: 2,
+            relation: Some("mine"),
+            pattern: Some(OpPattern::ElemWise),
+            stateful: false,
+        };
+        let first = register_relay(&facts, script.clone()).expect("there is room");
+        assert_eq!(super::super::lookup("mine.first"), Some(first));
+        let same = OfRelay { name: "mine.same", relation: Some("Identity"), ..facts };
+        let same = register_relay(&same, script).expect("there is room");
+        assert!(asks_script(first) && !asks_script(same));
+        forget();
     }
 }

@@ -31,14 +31,6 @@ def test_a_name_is_registered_once():
             ops.register(name)
 
 
-def test_a_program_cannot_have_a_registered_operator():
-    ops.register("tests.alone")
-    x = relay.var("x", shape=(2,))
-    call = relay.Call(ops.get("tests.alone"), [x])
-    with pytest.raises(NotImplementedError, match="registered in Python"):
-        relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], call)))
-
-
 def test_arguments_of_the_engines_operators_stay():
     with pytest.raises(NotImplementedError, match="cannot be changed"):
         ops.get("add").add_argument("other", "Tensor", "Another one.")

@@ -1,4 +1,4 @@
-//! Rules that a script registers for operators of Relay, which AlterOpLayout and Legalize ask instead of their own.
+//! Rules that a script registers for operators of Relay, which AlterOpLayout, ConvertLayout and Legalize ask instead of their own.
 
 use super::dpl::{asking, ids};
 use super::{Js, Words, error, module_words, run};
@@ -8,7 +8,7 @@ use crate::pass::manager::{optimisable, resolve};
 use crate::passes::{ALL, relay};
 use wasm_bindgen::prelude::*;
 
-/// Runs AlterOpLayout or Legalize, given as a call, on a module. Of the operators that are named, `ask` is asked: it gets the
+/// Runs one of these passes, given as a call, on a module. Of the operators that are named, `ask` is asked: it gets the
 /// call as it was, its attributes or 0, and its arguments as they are now, and answers with a call or nothing.
 #[wasm_bindgen]
 pub fn user_op_rules(call: &str, operators: Vec<String>, words: &[u32], ask: JsValue) -> Js<Vec<u32>> {
@@ -19,6 +19,7 @@ pub fn user_op_rules(call: &str, operators: Vec<String>, words: &[u32], ask: JsV
         let pass = resolve(ALL, call).map_err(|found| run::thrown(vec![found]))?;
         let with_rules = match pass.info.name.as_str() {
             "AlterOpLayout" => relay::alter_op_layout::with_rules,
+            "ConvertLayout" => relay::convert_layout::with_rules,
             "Legalize" => relay::legalize::with_rules,
             _ => return Err(error("this pass does not ask for rules")),
         };

@@ -3,13 +3,14 @@
 //! [`super::support::layout`] rewrites the calls around them and inserts `layout_transform`.
 //!
 //! Known divergences: `nn.sparse_dense`, to which TVM passes arguments in any layout, gets the old ones, and
-//! `fixed_point_multiply_per_axis` keeps its layout; layouts that a `LayoutConfig` leaves out cannot be named.
+//! `fixed_point_multiply_per_axis` keeps its layout.
 //!
 //! Source: `src/relay/transforms/convert_layout.cc`.
 
 mod desired;
 
-use super::support::layout::{Layouts, Site, relayout};
+use super::support::layout::{Layouts, Site, relayout, with_padding};
+use super::support::legalizer::OpRule;
 use crate::ir::{ExprId, Module, Store};
 use crate::ops::build::call_attrs;
 use crate::pass::spec::Literal;
@@ -22,11 +23,18 @@ pub static SPEC: PassSpec = PassSpec {
     dialects: crate::pass::spec::RELAY,
     opt_level: 3,
     required: &["InferType", "CanonicalizeOps"],
-    params: &[Param {
-        name: "desired_layouts",
-        default: "",
-        doc: explained("For each operator the layouts of data and weight: {\"nn.conv2d\": [\"NHWC\", \"default\"]}."),
-    }],
+    params: &[
+        Param {
+            name: "desired_layouts",
+            default: "",
+            doc: explained("For each operator the layouts of data and weight: {\"nn.conv2d\": [\"NHWC\", \"default\"]}."),
+        },
+        Param {
+            name: "skip_layers",
+            default: "[]",
+            doc: explained("Numbers of convolutions that keep their layouts, counted from 0 in the order of evaluation."),
+        },
+    ],
     config: &[],
     summary: "Converts convolutions to other layouts, and what is between them.",
     doc: explained(
@@ -59,22 +67,70 @@ def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32]) 
 };
 
 fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
-    let mut desired = Vec::new();
-    if let Literal::Dict(entries) = arguments.get("desired_layouts") {
-        for (name, layouts) in entries {
-            let (Literal::Str(name), Literal::List(layouts)) = (name, layouts) else { continue };
-            let layouts = layouts.iter().filter_map(|layout| match layout {
-                Literal::Str(layout) => Some(layout.clone()),
-                _ => None,
-            });
-            desired.push((name.clone(), layouts.collect()));
-        }
+    relayout(cx.store, function, &mut Desired::of(arguments))
+}
+
+/// Runs the pass with rules from outside for some operators (TVM's `FTVMConvertOpLayout`), which take the place of its own.
+pub fn with_rules(
+    store: &mut Store,
+    function: ExprId,
+    arguments: &Args,
+    operators: &[String],
+    rule: OpRule<'_>,
+) -> Result<ExprId, PassError> {
+    relayout(store, function, &mut Hooked { operators, rule, desired: Desired::of(arguments) })
+}
+
+struct Hooked<'a> {
+    operators: &'a [String],
+    rule: OpRule<'a>,
+    desired: Desired,
+}
+
+impl Layouts for Hooked<'_> {
+    fn rule(&self) -> &'static str {
+        self.desired.rule()
     }
-    relayout(cx.store, function, &mut Desired { desired })
+
+    fn replaced(&mut self, store: &mut Store, site: &Site) -> Result<Option<ExprId>, String> {
+        let is_named = self.desired.layouts.iter().any(|(name, _)| name == site.op);
+        if is_named && self.operators.iter().any(|known| known == site.op) {
+            return (self.rule)(store, site.pre, site.attrs, site.args);
+        }
+        self.desired.replaced(store, site)
+    }
 }
 
 struct Desired {
-    desired: Vec<(String, Vec<String>)>,
+    layouts: Vec<(String, Vec<String>)>,
+    /// Numbers of convolutions that keep their layouts.
+    skipped: Vec<i64>,
+    /// The number of convolutions so far.
+    seen: i64,
+}
+
+impl Desired {
+    fn of(arguments: &Args) -> Desired {
+        let mut layouts = Vec::new();
+        if let Literal::Dict(entries) = arguments.get("desired_layouts") {
+            for (name, given) in entries {
+                let (Literal::Str(name), Literal::List(given)) = (name, given) else { continue };
+                let given = given.iter().filter_map(|layout| match layout {
+                    Literal::Str(layout) => Some(layout.clone()),
+                    _ => None,
+                });
+                layouts.push((name.clone(), given.collect()));
+            }
+        }
+        let skipped = match arguments.get("skip_layers") {
+            Literal::List(layers) => layers.iter().filter_map(|layer| match layer {
+                Literal::Int(layer) => Some(*layer),
+                _ => None,
+            }),
+            _ => return Desired { layouts, skipped: Vec::new(), seen: 0 },
+        };
+        Desired { layouts, skipped: skipped.collect(), seen: 0 }
+    }
 }
 
 impl Layouts for Desired {
@@ -83,8 +139,15 @@ impl Layouts for Desired {
     }
 
     fn replaced(&mut self, store: &mut Store, site: &Site) -> Result<Option<ExprId>, String> {
-        let Some((_, desired)) = self.desired.iter().find(|(name, _)| name == site.op) else { return Ok(None) };
+        let Some((_, desired)) = self.layouts.iter().find(|(name, _)| name == site.op) else { return Ok(None) };
         let Some(data) = site.args.first() else { return Ok(None) };
+        if matches!(site.op, "nn.conv2d" | "nn.deformable_conv2d") {
+            self.seen += 1;
+            if self.skipped.contains(&(self.seen - 1)) {
+                let attrs = with_padding(store, site.attrs);
+                return Ok(Some(call_attrs(store, site.op, site.args, attrs)));
+            }
+        }
         let converted = desired::converted(store, site.op, site.attrs, *data, site.types, desired)?;
         Ok(converted.map(|(op, attrs)| call_attrs(store, op, site.args, attrs)))
     }
@@ -168,5 +231,34 @@ mod tests {
              }",
         );
         assert!(message.contains("NWHC is not yet supported"), "{message}");
+    }
+
+    #[test]
+    fn a_convolution_that_is_left_out_keeps_its_layout() {
+        check(
+            "ConvertLayout(desired_layouts={\"nn.conv2d\": [\"NHWC\", \"default\"]}, skip_layers=[0])",
+            "def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 1, 1), float32]) {
+               nn.conv2d(%x, %w, padding=[0, 0, 0, 0], channels=6, kernel_size=[1, 1])
+             }",
+            "def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 1, 1), float32]) {
+               nn.conv2d(%x, %w, padding=[0, 0, 0, 0], channels=6, kernel_size=[1, 1])
+             }",
+        );
+    }
+
+    #[test]
+    fn a_tensor_with_one_element_fits_every_layout() {
+        check(
+            NHWC,
+            "def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 1, 1), float32], %b: Tensor[(1, 1), float32]) {
+               add(nn.conv2d(%x, %w, channels=6, kernel_size=[1, 1]), %b)
+             }",
+            "def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 1, 1), float32], %b: Tensor[(1, 1), float32]) {
+               %0 = nn.conv2d(layout_transform(%x, src_layout=\"NCHW\", dst_layout=\"NHWC\"),
+                 layout_transform(%w, src_layout=\"OIHW\", dst_layout=\"HWIO\"), padding=[0, 0, 0, 0], channels=6, kernel_size=[1, 1],
+                 data_layout=\"NHWC\", kernel_layout=\"HWIO\");
+               layout_transform(add(%0, %b), src_layout=\"NHWC\", dst_layout=\"NCHW\")
+             }",
+        );
     }
 }

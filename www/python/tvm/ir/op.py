@@ -2,11 +2,12 @@
 
 from .. import _engine
 from .._codes import ExprKind
-from .._node import EXPR, TYPE, forget, get, name_of
+from .._node import ATTRS, EXPR, TYPE, forget, get, name_of
 from .._node import number as number_of
 from .._catalogue import relay_operators
 from .._values import Array
 from ..error import InternalError
+from ..runtime.registry import get_global_func
 from .expr import Expr, expr_makers, _head
 
 _ops = {}
@@ -93,6 +94,21 @@ class Op(Expr):
         self._check_registered("attributes")
         self.__dict__["_attrs_key"] = key
 
+    def _tell(self):
+        """Tells the engine of what was registered, when a program first has it and when more was registered since."""
+        name, function = self.__dict__.get("_relation", (None, None))
+        if function is not None:
+            # No relation that TVM has by name is called so.
+            name = "of the script"
+        pattern = _attribute(self.name, "TOpPattern")
+        facts = (self.num_inputs, name, -1 if pattern is None else int(pattern), bool(_attribute(self.name, "TOpIsStateful")))
+        if self.__dict__.get("_told") != facts:
+            from .transform import _setup
+
+            _setup()
+            _engine.call("user_register_relay_op", self.name, *facts)
+            self.__dict__["_told"] = facts
+
     def _check_registered(self, what):
         if not self.__dict__.get("_registered"):
             raise NotImplementedError(f"the {what} of {self.name} are the engine's and cannot be changed")
@@ -132,8 +148,12 @@ class Op(Expr):
         _attributes[self.name, attr_name] = (None, -1)
 
     def add_type_rel(self, rel_name, type_rel_func=None):
-        """Notes a relation by its name. Types are the engine's, so calls of an operator of one's own stay without."""
+        """Sets the relation of the types of a registered operator: one that TVM has by name, or a function of the types of the
+        inputs and the attributes, which gives the type of a call or, where it is not known yet, None."""
         self._check_registered("type relations")
+        if type_rel_func is None and get_global_func(f"tvm.relay.type_relation.{rel_name}", True) is None:
+            raise InternalError("Check failed: (f != nullptr) is false: AddTypeRel error: no type_relation registered.")
+        self.__dict__["_relation"] = (rel_name, type_rel_func)
 
     def __str__(self):
         return self.name
@@ -151,7 +171,7 @@ class Op(Expr):
 
     def _row_e(self, w):
         if self.__dict__.get("_registered"):
-            raise NotImplementedError(f"the operator {self.name} was registered in Python: operators of programs are the engine's")
+            self._tell()
         _head(w, ExprKind.OP, self)
         w.text(self.name)
 
@@ -195,7 +215,7 @@ def _named(name):
 
 
 def register_op(op_name, description=""):
-    """Registers an operator that has attributes alone: it can be asked about, but no program can have it."""
+    """Registers an operator of Relay, of which inputs, attributes and the relation of its types are said later."""
     if op_name in _ops or _is_known(op_name):
         raise InternalError(f"Operator {op_name} is registered before")
     made = _named(op_name)
@@ -278,6 +298,19 @@ def asked(what, number):
         return number_of(TYPE, function(call, BlockBuilder()))
     new = function(BlockBuilder(), call)
     return None if new is call else number_of(EXPR, new)
+
+
+def tell_registered():
+    """Tells the engine of all registered operators, before a text is read that may name them."""
+    for found in _ops.values():
+        if found.__dict__.get("_relation"):
+            found._tell()
+
+
+def related(name, words):
+    """The type of a call of an operator of Relay that the script registered; None while it is not known."""
+    found = _ops[name].__dict__["_relation"][1]([get(TYPE, number) for number in words[1:]], get(ATTRS, words[0] - 1) if words[0] else None)
+    return None if found is None else number_of(TYPE, found)
 
 
 def register_intrin_lowering(op_name, target, *, f=None, level=10):

@@ -347,6 +347,10 @@ def _on_call(what, index, words, info):
         from .op import asked
 
         return asked(what, words[0])
+    if what == "relate":
+        from .op import related
+
+        return related(info, words)
     if what == "module":
         mod = IRModule._of_words(words)
         new = _user_passes[index]._apply(mod)

@@ -123,7 +123,7 @@ def _register():
     _ir.TypeConstraint = TypeConstraint
     _ir.RelayRefType = RefType
     _ir.TypeData, _ir.Constructor = TypeData, Constructor
-    for name in ("Broadcast", "BroadcastComp", "Identity"):
+    for name in ("Broadcast", "BroadcastComp", "Identity", "IdentityComp"):
         register_global_func(f"tvm.relay.type_relation.{name}", _relation)
 
 

@@ -50,7 +50,7 @@ def rebuild(node, parts):
         return node
     match node:
         case _e.Call():
-            made = _e.Call(parts[0], parts[1:], node.attrs, node.type_args, node.span)
+            made = _e.Call(parts[0], parts[1:], node.attrs, node.ty_args, node.span)
         case _e.Tuple():
             made = _e.Tuple(parts, node.span)
         case _e.TupleGetItem():

@@ -203,8 +203,16 @@ class Call(RelayNode, _ir.Call):
         self.op = get_op(op) if isinstance(op, str) else op
         self.args = Array(as_expr(arg) for arg in args)
         self.attrs = DictAttrs(attrs) if isinstance(attrs, dict) else attrs
-        self.ty_args = Array(type_args or ())
+        # Calls of operators have the types of their arguments, which InferType tells anew.
+        self.ty_args = Array(() if isinstance(self.op, Op) else type_args or ())
         self.span = span
+
+    @property
+    def type_args(self):
+        """What the type parameters are; of a call of an operator whose type is known, the types of the arguments."""
+        if len(self.ty_args) or not isinstance(self.op, Op) or self.ty is MISSING:
+            return self.ty_args
+        return Array(arg.checked_type for arg in self.args)
 
 
 class Let(RelayNode):

@@ -8,9 +8,11 @@ from .. import _engine
 from .._node import EXPR, get
 from ..error import DiagnosticError
 from ..ir.module import IRModule
+from ..ir.op import tell_registered
 
 
 def _parse(text):
+    tell_registered()
     _engine.dialect(False)
     if not text.lstrip().startswith(("#[", "{")):
         text = f'#[version = "0.0.5"]\n{text}'

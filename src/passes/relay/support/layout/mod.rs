@@ -281,13 +281,14 @@ fn answer(mut asked: Infer, count: usize) -> Option<Inferred> {
     infer(&mut asked).filter(|answer| answer.inputs.len() == count)
 }
 
-/// Transforms a value. A tensor with fewer axes gets the missing ones in front; a scalar stays, as it fits every layout.
+/// Transforms a value. A tensor with fewer axes gets the missing ones in front; one with a single element stays, as it fits
+/// every layout.
 fn transformed(store: &mut Store, value: ExprId, from: &Layout, to: &Layout) -> Result<ExprId, String> {
     let (mut value, mut from) = (value, from.clone());
     let missing = primal_rank(to).saturating_sub(primal_rank(&from));
     if missing > 0 {
         let ty = store.checked_type(value).map(|ty| store.type_of_id(ty));
-        if matches!(ty, Some(Type::Tensor { shape, .. }) if shape.is_empty()) {
+        if matches!(ty, Some(Type::Tensor { shape, .. }) if shape.iter().all(|extent| extent.known() == Some(1))) {
             return Ok(value);
         }
         let new = to.axes().iter().filter(|axis| axis.is_primal() && !from.contains(axis.name));

@@ -3,42 +3,9 @@
 from ...ir.base import structural_equal
 from ...ir.op import Op
 from ...ir.type import Type
-from .. import _walk
 from ..expr import Call, Constant, Function, If, Let, Tuple, TupleGetItem, Var
 from ..ty import TensorType
-
-
-class Graph:
-    """Who uses whom in an expression."""
-
-    def __init__(self, root):
-        self.root = root
-        self.order = _walk.post_order(root)
-        self.index = {id(node): at for at, node in enumerate(self.order)}
-        self.users = {id(node): [] for node in self.order}
-        for node in self.order:
-            for part in _walk.children(node):
-                self.users[id(part)].append(node)
-
-    def dominators(self):
-        """For each node the next one that everything computed from it goes through, by number."""
-        if not hasattr(self, "_dominators"):
-            above = {}
-            for node in reversed(self.order):
-                found = None
-                for user in self.users[id(node)]:
-                    found = user if found is None else self._common(found, user, above)
-                above[id(node)] = found
-            self._dominators = above
-        return self._dominators
-
-    def _common(self, a, b, above):
-        while a is not None and b is not None and a is not b:
-            if self.index[id(a)] < self.index[id(b)]:
-                a = above[id(a)]
-            else:
-                b = above[id(b)]
-        return a if a is b else None
+from ._graph import Graph
 
 
 class Matcher:
@@ -49,6 +16,7 @@ class Matcher:
         self._graph = graph
         self.found = {}
         self._trail = []
+        self._remembers = True
 
     @property
     def graph(self):
@@ -64,12 +32,11 @@ class Matcher:
 
     def visit(self, pattern, expr):
         """True if an expression looks like a pattern; the same pattern stands for the same expression everywhere."""
-        known = self.found.get(pattern)
-        if known is not None:
-            return known[0] is expr
+        if self._remembers and pattern in self.found:
+            return self.found[pattern][0] is expr
         mark = len(self._trail)
         if self._kind(pattern, expr):
-            self.found[pattern] = [expr]
+            self.found.setdefault(pattern, []).append(expr)
             self._trail.append(pattern)
             return True
         self._forget(mark)
@@ -215,71 +182,50 @@ class Matcher:
     # ---- dominators ----
 
     def _DominatorPattern(self, p, e):
-        return self.visit(p.child, e) and self._path(p, e) and self._parent(p, e)
-
-    def _child_parts(self, p, e):
-        """The parts of a child that paths lead to: those that no part of its pattern stands for but as anything."""
-        return [part for part in _walk.children(e) if not isinstance(part, Op)]
+        if not self.visit(p.child, e):
+            return False
+        fits = self._path(p, e)
+        self._remembers = True
+        return fits and self._parent(p, e)
 
     def _path(self, p, e):
-        """True if every node between child and parent looks like the path."""
-        stack, seen = [e], {id(e)}
-        reached = False
+        """True if every way from an expression down leads to the parent, over what looks like the path."""
+        first = self._steps(e)
+        stack = [iter(first)]
         while stack:
-            node = stack.pop()
-            for part in self._child_parts(p, node):
-                if id(part) in seen or self._is_input(p, node, part):
-                    continue
-                mark = len(self._trail)
-                kept = dict(self.found)
-                if self.visit(p.parent, part):
-                    reached = True
-                    self.found = kept
-                    del self._trail[mark:]
-                    continue
-                self.found = kept
-                del self._trail[mark:]
-                if not self._alone(p.path, part):
-                    if node is e and reached:
-                        return False
-                    return False
-                self.found.setdefault(p.path, [])
-                if part not in self.found[p.path]:
-                    self.found[p.path].append(part)
-                seen.add(id(part))
-                stack.append(part)
-        return reached
+            part = next(stack[-1], None)
+            if part is None:
+                stack.pop()
+                continue
+            self._remembers = True
+            if self.visit(p.parent, part):
+                continue
+            self._remembers = False
+            if not self.visit(p.path, part):
+                return False
+            below = self._steps(part)
+            if not below:
+                return False
+            stack.append(iter(below))
+        return bool(first)
 
-    def _is_input(self, p, node, part):
-        """Constants and variables are operands of the path, not steps of it."""
-        return isinstance(part, (Constant, Var)) or not self._from_parent(p, part)
-
-    def _from_parent(self, p, part):
-        return any(self._alone(p.parent, node) for node in _walk.post_order(part))
-
-    def _alone(self, pattern, expr):
-        return Matcher(self._root, self._graph).match(pattern, expr) is not None
+    def _steps(self, e):
+        """What an expression is computed from; of a call without its callee, constants and variables."""
+        parts = [node.ref for node in self.graph.of(e).inputs]
+        if not isinstance(e, Call):
+            return parts
+        return [part for part in parts if part is not e.op and not isinstance(part, (Constant, Var))]
 
     def _parent(self, p, e):
-        """True if something that the child is computed from looks like the parent, and all of it goes through the child."""
-        above = self.graph.dominators()
-        stack, seen = list(reversed(self._child_parts(p, e))), set()
+        """True if the parent is among what an expression dominates."""
+        stack, seen = [self.graph.of(e)], set()
         while stack:
-            node = stack.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            mark, kept = len(self._trail), dict(self.found)
-            if self.visit(p.parent, node):
-                at = node
-                while at is not None and at is not e:
-                    at = above.get(id(at))
-                if at is e:
-                    return True
-                return False
-            self.found = kept
-            del self._trail[mark:]
-            stack.extend(reversed(self._child_parts(p, node)))
+            for node in stack.pop().below:
+                if node not in seen:
+                    if self.visit(p.parent, node.ref):
+                        return True
+                    stack.append(node)
+                    seen.add(node)
         return False
 
 

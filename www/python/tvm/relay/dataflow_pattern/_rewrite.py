@@ -4,20 +4,22 @@ from ..._values import Array, Map
 from ...ir.base import structural_equal
 from ...ir.op import Op
 from .. import _walk
-from ..expr import Call, Constant, Function, TupleWrapper, Var
-from ._match import Graph, Matcher
+from ...error import InternalError
+from ..adt import Match
+from ..expr import Call, Constant, Function, If, Let, Tuple, TupleGetItem, TupleWrapper, Var
+from ._graph import Graph
+from ._match import Matcher
 
 
 class Group:
-    """A match: its root, what patterns stand for, its operands, and its body as a function."""
+    """A match: its root, what patterns stand for, its operands, its body as a function and the names of its operators."""
 
-    def __init__(self, root, found, args, function, name, inside):
+    def __init__(self, root, found, args, function, name):
         self.root = root
         self.found = found
         self.args = args
         self.function = function
         self.name = name
-        self.inside = inside
 
 
 def _pattern_order(pattern):
@@ -31,163 +33,164 @@ def _pattern_order(pattern):
         if at in seen:
             continue
         seen.add(at)
-        target = getattr(at, "pattern", None)
-        parts = at.parts() or ([target] if target is not None else [])
         stack.append((at, True))
-        stack.extend((part, False) for part in reversed(parts))
+        stack.extend((part, False) for part in reversed(_parts(at)))
     return order
-
-
-def _embeds(pattern):
-    from . import AltPattern, ConstantPattern, ExprPattern
-
-    if isinstance(pattern, ConstantPattern):
-        return True
-    if isinstance(pattern, ExprPattern):
-        return isinstance(pattern.expr, Constant)
-    return isinstance(pattern, AltPattern) and (_embeds(pattern.left) or _embeds(pattern.right))
 
 
 class Grouper:
     """Finds matches that do not overlap, from the results of the expression on."""
 
-    def __init__(self, pattern, root, check=None):
-        self.pattern = pattern
+    def __init__(self, pattern, root):
         self.order = _pattern_order(pattern)
         self.graph = Graph(root)
+        self.matcher = Matcher(root, self.graph)
         self.groups = []
-        self.group_of = {}
-        self.check = check
-        excluded = set()
-        for node in self.graph.order:
-            if isinstance(node, Function) and node.attrs is not None and (
-                "Composite" in node.attrs or "PartitionedFromPattern" in node.attrs
-            ):
-                excluded.update(id(part) for part in _walk.post_order(node.body))
-        matcher = Matcher(root, self.graph)
+        self.grouped = set()
+        self._number = 0
+        apart = set()
         for node in reversed(self.graph.order):
-            if id(node) in self.group_of or id(node) in excluded:
+            if id(node) in self.grouped:
                 continue
-            found = matcher.match(pattern, node)
+            if isinstance(node, Function) and node.attrs is not None and "PartitionedFromPattern" in node.attrs:
+                apart.add(id(node))
+                apart.update(id(part) for part in _walk.post_order(node.body))
+            if id(node) in apart:
+                continue
+            found = self.matcher.match(pattern, node)
             if found is not None:
                 self._add(node, {key: list(value) for key, value in found.items()})
 
-    def _fuzzy(self, found):
-        """What stands on the way between a parent and a child, and the patterns of it."""
-        from . import DominatorPattern
+    def _inner(self, found):
+        """What stands between a parent and a child, and the bodies of functions: no operands of the match."""
+        from . import DominatorPattern, FunctionPattern
 
-        matches, patterns = set(), set()
+        inner = set()
         for pattern in self.order:
             if isinstance(pattern, DominatorPattern):
-                patterns.update(_pattern_order(pattern.parent))
-                patterns.update(_pattern_order(pattern.path))
-                for part in [*_pattern_order(pattern.parent)[-1:], *_pattern_order(pattern.path)]:
-                    matches.update(id(node) for node in found.get(part, ()))
-        return matches, patterns
+                for part in (pattern.parent, pattern.path):
+                    inner.update(id(node) for node in found.get(part, ()))
+            elif isinstance(pattern, FunctionPattern):
+                for function in found.get(pattern, ()):
+                    inner.update(id(node) for node in Graph(function.body).order)
+        return inner
 
-    def _add(self, root, found):
-        fuzzy, _ = self._fuzzy(found)
-        inputs, args = {}, []
+    def _embeds(self, node, pattern):
+        """True for a constant that a pattern asks for: it stays in the function."""
+        from . import AltPattern, ConstantPattern, ExprPattern
 
-        def make(node):
-            if id(node) not in inputs:
-                inputs[id(node)] = Var(f"FunctionVar_{len(self.groups)}_{len(inputs)}", _annotation(node))
-                args.append(node)
+        while isinstance(pattern, AltPattern):
+            fits = Matcher(node).match(pattern.left, node) is not None
+            pattern = pattern.left if fits else pattern.right
+        return isinstance(pattern, ConstantPattern) or (isinstance(pattern, ExprPattern) and isinstance(pattern.expr, Constant))
+
+    def _operands(self, found):
+        """The operands of a match in their order, with the parameters that stand for them."""
+        from . import CallPattern, TuplePattern
+
+        inner, operands = self._inner(found), {}
+
+        def add(node, pattern):
+            known = id(node) in inner or id(node) in operands or isinstance(node, (Op, Function))
+            if not known and not (isinstance(node, Constant) and self._embeds(node, pattern)):
+                operands[id(node)] = (node, Var(f"FunctionVar_{self._number}_{len(operands)}"))
 
         for pattern in self.order:
-            if pattern.parts() or getattr(pattern, "pattern", None) is not None:
-                continue
-            for node in found.get(pattern, ()):
-                if id(node) in fuzzy or isinstance(node, (Op, Function)):
-                    continue
-                if isinstance(node, Constant) and _embeds(pattern):
-                    continue
-                make(node)
-        if id(root) in inputs:
-            return
-        body, inside, names = self._extract(root, inputs, fuzzy, make)
-        for node in inside:
-            if isinstance(node, (Op, Function, Constant)) or id(node) in inputs:
-                continue
-            if id(node) in self.group_of:
-                return
-            if node is not root:
-                held = {id(other) for other in inside}
-                if any(id(user) not in held for user in self.graph.users.get(id(node), ())):
-                    return
-        number = len(self.groups)
-        function = Function([inputs[id(arg)] for arg in args], body)
-        group = Group(root, found, args, function, "".join(f"{name}_" for name in names), inside)
-        if self.check is not None and not self.check(root):
-            return
-        self.groups.append(group)
-        for node in inside:
-            if not isinstance(node, (Op, Constant)) and id(node) not in inputs:
-                self.group_of[id(node)] = number
+            matches = found.get(pattern, ())
+            if isinstance(pattern, TuplePattern) and pattern.fields is None:
+                nodes = [field for match in matches for field in match.fields]
+            elif isinstance(pattern, CallPattern) and pattern.args is None:
+                nodes = [arg for match in matches for arg in match.args]
+            else:
+                nodes = [] if _parts(pattern) else matches
+            for node in nodes:
+                add(node, pattern)
+        return operands
 
-    def _extract(self, root, inputs, fuzzy, make):
-        """The body of a match over its parameters, the nodes in it, and the names of its operators."""
-        made, inside, names = {}, [], []
-        stack = [(root, False)]
-        while stack:
-            node, done = stack.pop()
-            if id(node) in made:
+    def _add(self, root, found):
+        operands = self._operands(found)
+        self._number += 1
+        params = {key: param for key, (_, param) in operands.items()}
+        body, inside, name = _extracted(root, params)
+        held = {id(node) for node in inside}
+        top = self.graph.of(root)
+        for node in inside:
+            if isinstance(node, (Op, Function, Constant)):
                 continue
-            if id(node) in inputs:
-                made[id(node)] = inputs[id(node)]
-                continue
-            if done:
-                parts = [made[id(part)] for part in _walk.children(node)]
-                made[id(node)] = _walk.rebuild(node, parts)
-                inside.append(node)
-                if isinstance(node, Op):
-                    continue
-                match node:
-                    case Call() if isinstance(node.op, Op):
-                        names.append(node.op.name)
-                    case Call():
-                        names.append("Function" if isinstance(node.op, Function) else "Call")
-                    case Function():
-                        names.append("Function")
-                    case _ if type(node).__name__ in ("Tuple", "TupleGetItem"):
-                        names.append(type(node).__name__ + (str(node.index) if hasattr(node, "index") else ""))
-                continue
-            # An operand of a node on the way that is not on the way itself is one of the function.
-            if fuzzy and isinstance(node, (Constant, Var)):
-                make(node)
-                made[id(node)] = inputs[id(node)]
-                continue
+            if id(node) in self.grouped:
+                return
+            if node is not root and id(node) in self.graph.nodes:
+                for user in self.graph.of(node).outputs:
+                    # A value that is used elsewhere may only be so on the way to the root.
+                    if id(user.ref) not in held and not top.dominates(user):
+                        return
+        self.grouped |= held
+        args = [node for node, _ in operands.values()]
+        self.groups.append(Group(root, found, args, Function([params[id(arg)] for arg in args], body), name))
+
+
+def _parts(pattern):
+    target = getattr(pattern, "pattern", None)
+    return pattern.parts() or ([target] if target is not None else [])
+
+
+def _extracted(root, params):
+    """An expression over parameters, the nodes that it has besides these, and the names of its operators."""
+    made, inside, name = {}, [], []
+    stack = [(root, False)]
+    while stack:
+        node, done = stack.pop()
+        if id(node) in made:
+            continue
+        if id(node) in params:
+            made[id(node)] = params[id(node)]
+        elif done:
+            made[id(node)] = _walk.rebuild(node, [made[id(part)] for part in _walk.children(node)])
+            inside.append(node)
+            name.append(_name(node))
+        else:
             stack.append((node, True))
             stack.extend((part, False) for part in reversed(_walk.children(node)))
-        return made[id(root)], inside, names
+    return made[id(root)], inside, "".join(name)
 
 
-def _annotation(node):
-    return node.ty if node.__dict__.get("_ty") is not None else None
+def _name(node):
+    """The name of an expression in that of a match."""
+    match node:
+        case Call():
+            return f"{node.op.name}_" if isinstance(node.op, Op) else "Call_"
+        case Function():
+            return "Function"
+        case TupleGetItem():
+            return f"TupleGetItem{node.index}_"
+        case Tuple() | Let() | If() | Match():
+            return f"{type(node).__name__}_"
+    return ""
 
 
 def partition_groups(pattern, expr, attrs, check):
     """The expression in which matches are functions that are called."""
+    from . import FunctionPattern
+
     if isinstance(expr, TupleWrapper):
         expr = expr.astuple()
-    grouper = Grouper(pattern, expr, check)
-    if not grouper.groups:
+    if isinstance(pattern, FunctionPattern):
         return expr
-    roots = {id(group.root): group for group in grouper.groups}
+    roots = {id(group.root): group for group in Grouper(pattern, expr).groups}
     made = {}
 
     def finish(node):
         group = roots.get(id(node))
-        if group is None:
+        if group is None or (check is not None and not check(node)):
             return _walk.rebuild(node, [made[id(part)] for part in _walk.children(node)])
         function = group.function.with_attr({"PartitionedFromPattern": group.name, **dict(attrs)})
         return Call(function, [made[id(arg)] for arg in group.args])
 
-    _in_order(expr, lambda node: roots[id(node)].args if id(node) in roots else _walk.children(node), made, finish)
+    _in_order(expr, made, finish)
     return made[id(expr)]
 
 
-def _in_order(root, parts, made, finish):
+def _in_order(root, made, finish):
     stack = [(root, False)]
     while stack:
         node, done = stack.pop()
@@ -197,7 +200,7 @@ def _in_order(root, parts, made, finish):
             made[id(node)] = finish(node)
             continue
         stack.append((node, True))
-        stack.extend((part, False) for part in reversed(parts(node)) if id(part) not in made)
+        stack.extend((part, False) for part in reversed(_walk.children(node)) if id(part) not in made)
 
 
 def rewrite_with(callbacks, expr, mod):
@@ -206,17 +209,27 @@ def rewrite_with(callbacks, expr, mod):
 
     if isinstance(expr, TupleWrapper):
         expr = expr.astuple()
-    for _ in range(100):
+    done, count = set(), 0
+    while True:
         last = expr
-        again = False
         for callback in callbacks:
+            if id(callback) in done:
+                continue
+            before = expr
             if callback.require_type:
                 expr = infer(expr, mod)
             expr = _rewrite_once(callback, expr)
-            again |= not callback.rewrite_once
-        if not again or expr is last or structural_equal(last, expr):
+            count += 1
+            if callback.rewrite_once and not _equal(before, expr):
+                done.add(id(callback))
+        if _equal(last, expr):
             return expr
-    raise RuntimeError("the rewrites did not come to an end")
+        if count >= 100:
+            raise InternalError("Observed 100 rewrite passes, possible conflicting passes?")
+
+
+def _equal(a, b):
+    return a is b or structural_equal(a, b, True)
 
 
 def _rewrite_once(callback, expr):
@@ -238,5 +251,5 @@ def _rewrite_once(callback, expr):
             result = result.astuple()
         return post if result is None else result
 
-    _in_order(expr, _walk.children, made, finish)
+    _in_order(expr, made, finish)
     return made[id(expr)]

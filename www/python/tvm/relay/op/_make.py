@@ -19,9 +19,11 @@ class _NotAText(Exception):
     """A value that a text of Relay cannot hold."""
 
 
-def _written(value):
-    """A value as texts of Relay write it."""
+def _written(value, inside=False):
+    """A value as texts of Relay write it. Only in lists numbers have a width of their own."""
     if isinstance(value, IntImm):
+        if inside and value.dtype == "int64":
+            return f"{value.value}i64"
         value = value.value
     elif hasattr(value, "item") and not isinstance(value, Expr):
         value = value.item()
@@ -36,7 +38,7 @@ def _written(value):
     if isinstance(value, type):
         return json.dumps(value.__name__)
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(_written(item, True) for item in value)}]"
     raise _NotAText
 
 
@@ -123,9 +125,7 @@ _FIELDS_OF_RESULT = {
     "dft": 2,
     "unique": lambda given: 5 if given["return_counts"] else 4,
     "vision.regular_non_max_suppression": 4,
-    "split": lambda given: given["indices_or_sections"]
-    if isinstance(given["indices_or_sections"], int)
-    else len(given["indices_or_sections"]) + 1,
+    "split": lambda given: given["indices_or_sections"] if isinstance(given["indices_or_sections"], int) else len(given["indices_or_sections"]) + 1,
     "topk": lambda given: 2 if given["ret_type"] == "both" else 0,
     "meshgrid": lambda given: len(as_expr(given["data"]).fields),
     "random.threefry_split": 2,
@@ -179,7 +179,8 @@ def _normal(name, attr, value):
     """The value of an attribute as TVM's own functions pass it on."""
     *path, short = name.split(".")
     if isinstance(value, Constant):
-        value = value.data.numpy().tolist()
+        array = value.data.numpy()
+        value = array.tolist() if name != "broadcast_to" else [IntImm(str(array.dtype), int(item)) for item in array]
     dims = next((int(mark[0]) for mark in short.replace("NCHW", "").split("d") if mark[-1:].isdigit() for mark in [mark[-1]]), 0)
     if value is None:
         return None
@@ -302,11 +303,7 @@ def _made(real, name, params, info, given, dynamic, lists):
             operands = [given["data"], given["pad_width"], _scalar(given["pad_value"])]
         elif name == "sparse_to_dense":
             operands = [given["sparse_indices"], given["sparse_values"], _scalar(given["default_value"]), given["output_shape"]]
-        fields = {
-            other: _normal(name, other, given[param])
-            for param, other, _ in params
-            if param not in dynamic and param not in lists and given[param] is not None
-        }
+        fields = {other: _normal(name, other, given[param]) for param, other, _ in params if param not in dynamic and param not in lists and given[param] is not None}
         fields |= _UNSET.get(name, {})
         return call(real, operands, fields)
     operands, fields = {}, {}

@@ -72,6 +72,11 @@ def sparse_fill_empty_rows(sparse_indices, sparse_values, dense_shape, default_v
     return Tuple((op.cast_like(indices, sparse_indices), op.cast_like(values, sparse_values), op.cast(empty, "bool")))
 
 
+def collapse_sum_to(data, shape):
+    """Sums over axes until a tensor has a shape."""
+    return call("collapse_sum_to", [data, const(list(shape), "int32") if isinstance(shape, (list, tuple)) else shape], {})
+
+
 def strided_set(data, v, begin, end, strides=None):
     """A tensor with other elements from `begin` to `end` in steps."""
     parts = (begin, end, const([1], "int32") if strides is None else strides)
@@ -165,6 +170,7 @@ def _op(name):
 
 BY_HAND = {
     "annotation.on_device": on_device,
+    "collapse_sum_to": collapse_sum_to,
     "concatenate": concatenate,
     "device_copy": device_copy,
     "einsum": einsum,

@@ -22,7 +22,7 @@ def get(op_name):
 
 
 def register(op_name, describe=""):
-    """Registers an operator that has attributes alone: it has no types here, and no program can have it."""
+    """Registers an operator, of which inputs and the relation of its types are said with the methods of `get(op_name)`."""
     register_op(op_name, describe)
 
 
@@ -36,6 +36,7 @@ def _registers(key):
 
 register_alter_op_layout = _registers("FTVMAlterOpLayout")
 register_convert_op_layout = _registers("FTVMConvertOpLayout")
+register_infer_correct_layout = _registers("FInferCorrectLayout")
 register_compute = _registers("FTVMCompute")
 register_legalize = _registers("FTVMLegalize")
 register_pattern = _registers("TOpPattern")

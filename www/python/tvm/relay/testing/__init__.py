@@ -22,9 +22,11 @@ from . import (
     mlp,
     mobilenet,
     resnet,
+    resnet_3d,
     squeezenet,
     synthetic,
     temp_op_attr,
+    vgg,
 )
 from .init import create_workload
 from .nat import count, make_nat_expr, make_nat_value
@@ -78,9 +80,7 @@ def check_grad(func, inputs=None, test_inputs=None, eps=1e-6, atol=1e-5, rtol=1e
     scale = 10 * eps if scale is None else scale
     if inputs is None:
         types = [param.checked_type for param in forward.params]
-        inputs = [
-            np.array(mean + scale * np.random.randn(*map(int, ty.shape))).astype(str(ty.dtype)) for ty in types
-        ]
+        inputs = [np.array(mean + scale * np.random.randn(*map(int, ty.shape))).astype(str(ty.dtype)) for ty in types]
     tested = inputs if test_inputs is None else test_inputs
     run_forward = create_executor(executor_kind).evaluate(forward)
     _, grads = create_executor(executor_kind).evaluate(backward)(*inputs)
@@ -99,4 +99,4 @@ def check_grad(func, inputs=None, test_inputs=None, eps=1e-6, atol=1e-5, rtol=1e
         np.testing.assert_allclose(grads[position].numpy().astype("float64"), expected, atol=atol, rtol=rtol)
 
 
-_ = (byoc, dcgan, densenet, dqn, inception_v3, lstm, mlp, mobilenet, resnet, squeezenet, synthetic, temp_op_attr)
+_ = (byoc, dcgan, densenet, dqn, inception_v3, lstm, mlp, mobilenet, resnet, resnet_3d, squeezenet, synthetic, temp_op_attr, vgg)

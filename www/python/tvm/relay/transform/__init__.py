@@ -281,15 +281,95 @@ def AlterOpLayout():
     return PyModulePass(alter, PassInfo(3, "AlterOpLayout", ["InferType"]))
 
 
+class LayoutConfig:
+    """Says in a `with` which convolutions ConvertLayout leaves as they are, by their numbers."""
+
+    current = None
+
+    def __init__(self, skip_layers=None):
+        self.skip_counter = 0
+        self.skip_layers = [] if skip_layers is None else skip_layers
+
+    def check_skip(self):
+        """True if the next convolution is left."""
+        self.skip_counter += 1
+        return self.skip_counter - 1 in self.skip_layers
+
+    def reset(self):
+        """Begins anew, and leaves none."""
+        self.skip_counter, self.skip_layers = 0, []
+
+    def __enter__(self):
+        self._before, LayoutConfig.current = LayoutConfig.current, self
+        return self
+
+    def __exit__(self, *exc):
+        LayoutConfig.current = self._before
+
+
+def ConvertLayout(desired_layouts):
+    """Operators get the layouts that are named for them, and what is between them goes along; what was registered
+    (`register_convert_op_layout`) is asked first."""
+    desired = {str(name): [str(layout) for layout in layouts] for name, layouts in dict(desired_layouts).items()}
+    if LayoutConfig.current is None and not _rules("FTVMConvertOpLayout"):
+        return _built_in("ConvertLayout", desired_layouts=desired)
+
+    def convert(mod, ctx):
+        def answer(rule, call, attrs, args):
+            types = [*(arg.checked_type for arg in call.args), call.checked_type]
+            return rule(attrs, args, types, desired[call.op.name])
+
+        config = LayoutConfig.current
+        skipped = [] if config is None else [layer - config.skip_counter for layer in config.skip_layers]
+        options = {"desired_layouts": desired, "skip_layers": [layer for layer in skipped if layer >= 0]}
+        return _by_rules(mod, "ConvertLayout", options, "FTVMConvertOpLayout", answer)
+
+    return PyModulePass(convert, PassInfo(3, "ConvertLayout", ["InferType", "CanonicalizeOps"]))
+
+
+@function_pass(opt_level=1)
+class ChangeBatch:
+    """Gives parameters another extent: `data` says for each of them which axis is that of the batch."""
+
+    def __init__(self, data, batch_size=16):
+        self.data = data
+        self.batch_size = batch_size
+
+    def transform_function(self, func, mod, ctx):
+        """The function over other parameters."""
+        from ..expr_functor import ExprMutator
+        from ..ty import TensorType
+
+        data, size = self.data, self.batch_size
+
+        class OtherParams(ExprMutator):
+            """Replaces the parameters."""
+
+            def visit_var(self, var):
+                if var not in data:
+                    return var
+                shape = list(var.type_annotation.shape)
+                shape[data[var]] = size
+                return Var(var.name_hint, TensorType(shape, var.type_annotation.dtype))
+
+        return OtherParams().visit(Function(func.params, func.body, None, func.type_params, func.attrs))
+
+
+def _rules(key):
+    """The functions that are registered for operators under a key."""
+    from ...ir.op import _attributes
+
+    return {op: rule for (op, known), (rule, _) in _attributes.items() if known == key and callable(rule)}
+
+
 def _by_rules(mod, name, options, key, answer):
     """A module after a pass of the engine's, which asks what is registered for operators under `key`."""
     from ... import _engine
     from ..._node import ATTRS, EXPR, get, number
     from ...ir import transform
-    from ...ir.op import _attributes
     from ...target import Target
 
-    rules = {op: rule for (op, known), (rule, _) in _attributes.items() if known == key and callable(rule)}
+    rules = _rules(key)
     if not rules and name == "Legalize" and key not in ("FTVMLegalize", "FTVMQnnLegalize", "FTVMQnnCanonicalize"):
         return mod
 
@@ -303,7 +383,7 @@ def _by_rules(mod, name, options, key, answer):
     transform._setup()
     words = mod._words()
     target = Target.current()
-    text = call_text(name, options if target is None else {**options, "target": target})
+    text = call_text(name, options if target is None or name == "ConvertLayout" else {**options, "target": target})
     asked = transform.ask_key(ask)
     try:
         new = _engine.call("user_op_rules", text, list(rules), _engine.words(words), asked)

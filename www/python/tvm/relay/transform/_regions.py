@@ -15,7 +15,7 @@ def CapturePostDfsIndexInSpans():
 
     def capture(mod, ctx):
         from . import _built_in
-        from ..dataflow_pattern._match import Graph
+        from ..dataflow_pattern._graph import Graph
 
         made = _built_in("CapturePostDfsIndexInSpans")(mod)
         source = SourceName("index")

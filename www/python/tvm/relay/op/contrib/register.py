@@ -1,6 +1,10 @@
 """Tables of patterns by the names of compilers."""
 
+import importlib
+
 _tables = {}
+_HERE = ("dnnl",)
+"""Compilers whose modules are here; they are read when their tables are asked for."""
 
 
 def register_pattern_table(compiler, table=None):
@@ -15,4 +19,6 @@ def register_pattern_table(compiler, table=None):
 
 def get_pattern_table(compiler):
     """The patterns of a compiler; None where there are none."""
+    if compiler not in _tables and compiler in _HERE:
+        importlib.import_module(f"{__package__}.{compiler}")
     return _tables.get(compiler)
