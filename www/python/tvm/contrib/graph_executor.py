@@ -43,6 +43,15 @@ class GraphModule:
         names = [param.name_hint for param in self.module.mod["main"].params]
         return names.index(name) if name in names else -1
 
+    def get_input_info(self):
+        """The extents and the element types of the inputs, each by name."""
+        shapes, dtypes = {}, {}
+        for param in self.module.mod["main"].params:
+            ty = param.checked_type
+            shapes[param.name_hint] = tuple(int(extent) for extent in ty.shape)
+            dtypes[param.name_hint] = str(ty.dtype)
+        return shapes, dtypes
+
     def get_input(self, index):
         """An input that was set."""
         key = self.module.mod["main"].params[index].name_hint if isinstance(index, int) else str(index)

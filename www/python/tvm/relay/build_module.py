@@ -58,6 +58,25 @@ def value_of(expr):
     return expr
 
 
+class TaggedValue(ADT):
+    """A value of a type definition, as virtual machines give it."""
+
+    def __init__(self, value):
+        super().__init__(value.tag, [machine_value(field) for field in value.fields])
+        self.constructor = value.constructor
+
+    fields = property(lambda self: list(self))
+
+
+def machine_value(value):
+    """A value of the evaluator as virtual machines give it: fields under a tag."""
+    from .backend.interpreter import ConstructorValue
+
+    if isinstance(value, TupleValue):
+        return TupleValue(machine_value(field) for field in value)
+    return TaggedValue(value) if isinstance(value, ConstructorValue) else value
+
+
 class TupleValue(ADT):
     """Several values."""
 
@@ -77,7 +96,7 @@ def as_constant(value):
 
     if isinstance(value, Tensor):
         return Constant(value)
-    if isinstance(value, ConstructorValue):
+    if isinstance(value, (ConstructorValue, TaggedValue)):
         return Call(value.constructor, [as_constant(field) for field in value.fields])
     if isinstance(value, (tuple, list)) and not (isinstance(value, list) and value and isinstance(value[0], (int, float))):
         return Tuple([as_constant(item) for item in value])
@@ -91,8 +110,9 @@ def as_constant(value):
 class Executor:
     """Evaluates expressions of a module."""
 
-    def __init__(self, mod=None):
+    def __init__(self, mod=None, kind="debug"):
         self.mod = mod
+        self._finish = machine_value if kind == "vm" else lambda value: value
 
     def evaluate(self, expr=None, binds=None):
         """The value of an expression; of a function, something that can be called."""
@@ -109,7 +129,7 @@ class Executor:
         if isinstance(expr, GlobalVar):
             expr = mod[expr]
         if not isinstance(expr, Function):
-            return evaluate(expr, mod)
+            return self._finish(evaluate(expr, mod))
         checked = mod.clone()
         if "main" not in checked:
             checked["main"] = expr
@@ -129,7 +149,7 @@ class Executor:
                 if isinstance(value, (int, float)) and dtype is not None:
                     value = np.array(value, str(dtype))
                 values.append(as_constant(value))
-            return evaluate(Call(expr, values), mod)
+            return self._finish(evaluate(Call(expr, values), mod))
 
         return run
 
@@ -141,7 +161,7 @@ def create_executor(kind="debug", mod=None, device=None, target="llvm", params=N
     if params:
         mod = mod.clone()
         mod["main"] = bind_params_by_name(mod["main"], params)
-    return Executor(mod)
+    return Executor(mod, kind)
 
 
 def bind_params_by_name(func, params):

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import struct
 
 from .. import _engine
@@ -10,11 +11,15 @@ from ..error import DiagnosticError
 from ..ir.module import IRModule
 from ..ir.op import tell_registered
 
+_BEFORE = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
+_VERSION = re.compile(r"#\[\s*version\s*=\s*(.*?)\s*\]")
+
 
 def _parse(text):
     tell_registered()
     _engine.dialect(False)
-    if not text.lstrip().startswith(("#[", "{")):
+    rest = text[_BEFORE.match(text).end() :]
+    if not rest.startswith(("#[", "{")):
         text = f'#[version = "0.0.5"]\n{text}'
     words, expr, found = _engine.call("table_parse", text, _engine.words([0]), "", False)
     errors = [item[1] for item in found if item[0] == "error"]
@@ -25,15 +30,29 @@ def _parse(text):
 
 def _with_module(source, module):
     """A text with the functions of a module before its own, which may name them; None if they cannot be written there."""
-    if module is None or not len(module):
+    if module is None or not (len(module) or len(module.type_definitions)):
         return None
     text = module.astext(False).partition("\n")[2]
     head, mark, rest = source.partition("]\n") if source.lstrip().startswith("#[version") else ("", "", source)
     return None if "meta[" in text else f"{head}{mark}{text}\n{rest}"
 
 
+def _check_version(source):
+    """Refuses a text that does not begin with the version of its format."""
+    rest = source[_BEFORE.match(source).end() :]
+    found = _VERSION.match(rest)
+    if found is None:
+        raise DiagnosticError(
+            f"expected text format semantic version, found a {rest.split(None, 1)[0] if rest else 'end of file'}\n"
+            'you can annotate it as #[version = "0.0.5"]'
+        )
+    if found[1] != '"0.0.5"':
+        raise DiagnosticError(f"invalid semantic version `{found[1]}`")
+
+
 def parse(source, source_name="from_string", init_module=None, init_meta_table=None):
     """The module that a text is, with types. What it takes from its metadata may be given: lists of things by their type."""
+    _check_version(source)
     if init_meta_table and "#[metadata]" not in source:
         source = f"{source.rstrip()}\n#[metadata]\n{_metadata(init_meta_table)}"
     try:

@@ -120,7 +120,7 @@ def import_from_std(mod, path):
     name = path.rsplit("/", 1)[-1]
     if name not in _FILES:
         raise ValueError(f"{path} is not among the files that are here: {', '.join(_FILES)}")
-    other = parse(_FILES[name])
+    other = parse(f'#[version = "0.0.5"]\n{_FILES[name]}')
     for var, func in other.functions.items():
         if var.name_hint not in mod:
             mod[var] = func

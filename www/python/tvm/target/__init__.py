@@ -254,6 +254,12 @@ class VirtualDevice(Object):
         return hash(self._fields())
 
 
+def _device(device_type):
+    from ..runtime.device import Device
+
+    return Device(device_type, 0)
+
+
 class CompilationConfig(Object):
     """The targets that a program is compiled for."""
 
@@ -261,6 +267,16 @@ class CompilationConfig(Object):
         self.fallback = fallback
         self.primitive_targets = [Target(target, host) for target in targets]
         self.host_target = self.primitive_targets[0].host or Target("llvm")
+        types = [target.get_target_device_type() for target in self.primitive_targets]
+        default = fallback if fallback is not None else types[0] if len(set(types)) == 1 else 1
+        self.default_primitive_virtual_device = self._place(int(default))
+        host = next((target for target in self.primitive_targets if target.kind.name == self.host_target.kind.name), self.host_target)
+        self.host_virtual_device = VirtualDevice(_device(host.get_target_device_type()), host)
+        self.optional_homogeneous_target = self.primitive_targets[0] if len(self.primitive_targets) == 1 else None
+
+    def _place(self, device_type):
+        found = [target for target in self.primitive_targets if target.get_target_device_type() == device_type]
+        return VirtualDevice(_device(device_type), found[0] if found else None)
 
 
 def make_compilation_config(ctxt, target, target_host=None):

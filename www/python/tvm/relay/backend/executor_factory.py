@@ -169,9 +169,11 @@ class Machine(Object):
 
     def invoke(self, func_name, *args, **kwargs):
         """The result of a function, for the inputs that are given or were set."""
+        from ..build_module import machine_value
+
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
-        self._outputs[func_name] = self.module.evaluate(func_name)(*self._inputs.get(func_name, ()))
+        self._outputs[func_name] = machine_value(self.module.evaluate(func_name)(*self._inputs.get(func_name, ())))
         return self._outputs[func_name]
 
     def run(self, *args, **kwargs):

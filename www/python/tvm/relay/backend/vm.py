@@ -52,6 +52,6 @@ class VMExecutor(Executor):
     def __init__(self, mod, device=None, target=None):
         if mod is None:
             raise RuntimeError("Must provide module to get VM executor.")
-        super().__init__(mod)
+        super().__init__(mod, "vm")
         self.executable = compile(mod, target)
 

@@ -146,7 +146,7 @@ def _device_attributes(name, devices, rest):
 
     fields = ", ".join([*(f"{key}=meta[VirtualDevice][{at}]" for at, (key, _) in enumerate(devices)), *rest])
     table = {"VirtualDevice": [device for _, device in devices]}
-    return parse(f"def @main(%x: float32) {{ {name}(%x, {fields}) }}", init_meta_table=table)["main"].body.attrs
+    return parse(f"#[version = \"0.0.5\"]\ndef @main(%x: float32) {{ {name}(%x, {fields}) }}", init_meta_table=table)["main"].body.attrs
 
 
 def on_device(body, device, constrain_result=False, constrain_body=True):

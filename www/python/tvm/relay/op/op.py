@@ -9,11 +9,39 @@ class OpPattern:
     ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, OUT_ELEMWISE_FUSABLE, TUPLE, OPAQUE = 0, 1, 2, 3, 4, 7, 8
 
 
+class OpImplementation:
+    """A way to compute an operator, by tensor expressions."""
+
+    def __init__(self, compute, schedule, name="default", plevel=10):
+        self._compute, self._schedule, self.name, self.plevel = compute, schedule, name, plevel
+
+    def compute(self, attrs, inputs, out_type):
+        """The tensors of the result."""
+        return self._compute(attrs, inputs, out_type)
+
+    def schedule(self, attrs, outs, target):
+        """The schedule of the result."""
+        return self._schedule(attrs, outs, target)
+
+
+class OpSpecialization:
+    """Ways to compute an operator under a condition, or always."""
+
+    def __init__(self, condition=None):
+        self.condition, self.implementations = condition, []
+
+
 class OpStrategy:
-    """Ways to compile an operator; nothing is compiled here."""
+    """Ways to compute an operator; nothing is compiled here."""
+
+    def __init__(self):
+        self.specializations = []
 
     def add_implementation(self, compute, schedule, name="default", plevel=10):
-        """Takes a way."""
+        """Adds a way."""
+        if not self.specializations:
+            self.specializations.append(OpSpecialization())
+        self.specializations[0].implementations.append(OpImplementation(compute, schedule, name, plevel))
 
 
 def get(op_name):
@@ -51,6 +79,10 @@ register_external_compiler = _registers("FTVMExternalCompiler")
 
 
 def register_injective_schedule(op_name, level=10):
+    """Schedules are not used here."""
+
+
+def register_schedule(op_name, schedule, level=10):
     """Schedules are not used here."""
 
 

@@ -1,5 +1,6 @@
 """Natural numbers as values of a type definition."""
 
+from ...ir.expr import Expr
 from ..backend.interpreter import ConstructorValue
 
 
@@ -8,13 +9,18 @@ def count(prelude, n):
     zero, succ = prelude.get_type("nat")[1:3]
     found = 0
     while True:
-        constructor = n.constructor if isinstance(n, ConstructorValue) else n.op
+        constructor = n.op if isinstance(n, Expr) else n.constructor
         if constructor.name_hint == zero.name_hint:
             return found
         if constructor.name_hint != succ.name_hint:
             raise ValueError(f"{constructor} makes no natural number")
-        n = n.fields[0] if isinstance(n, ConstructorValue) else n.args[0]
+        n = n.args[0] if isinstance(n, Expr) else n.fields[0]
         found += 1
+
+
+def get_type(prelude, name):
+    """A definition with its constructors: `(variable, constructor, ...)`."""
+    return prelude.get_type(name)
 
 
 def make_nat_value(prelude, n):
