@@ -78,6 +78,9 @@ class EnvFunc(Node):
     def __call__(self, *args):
         return self.func(*args)
 
+    def _parts_to_compare(self, _):
+        return self.name
+
     @staticmethod
     def get(name):
         """The function that was registered under a name."""
@@ -103,6 +106,13 @@ def _ids(lhs, rhs):
     return None, None
 
 
+def _free_type_vars(ty):
+    """The variables that are free in a type, as objects: without a map only the same ones are equal."""
+    from ..relay.analysis import free_type_vars
+
+    return [id(var) for var in free_type_vars(ty)]
+
+
 def _mismatch(lhs, rhs, map_free_vars):
     lhs, rhs = (value.asobject() if hasattr(value, "asobject") else value for value in (lhs, rhs))
     if lhs is rhs:
@@ -112,7 +122,11 @@ def _mismatch(lhs, rhs, map_free_vars):
         # Buffers are variables: only themselves are equal to them, unless free variables stand for each other.
         alike = all(sides) and map_free_vars and lhs.ty == rhs.ty
         return None if alike else "at expression: different free variables"
+    if type(lhs) is type(rhs) and hasattr(type(lhs), "_parts_to_compare"):
+        return _mismatch(lhs._parts_to_compare(map_free_vars), rhs._parts_to_compare(map_free_vars), map_free_vars)
     kind, ids = _ids(lhs, rhs)
+    if kind == 1 and not map_free_vars and getattr(lhs, "_is_relay", False) and _free_type_vars(lhs) != _free_type_vars(rhs):
+        return "free variables of types differ"
     if kind is not None:
         return _engine.call("table_equal", kind, _engine.words(ids), bool(map_free_vars)) or None
     if isinstance(lhs, (list, tuple)) and isinstance(rhs, (list, tuple)):
@@ -156,6 +170,8 @@ def structural_hash(node, map_free_vars=False):
         node = node.asobject()
     if hasattr(node, "_row_s"):
         node = PrimFunc([], node)
+    if hasattr(type(node), "_parts_to_compare"):
+        return structural_hash(node._parts_to_compare(map_free_vars), map_free_vars)
     if isinstance(node, IRModule):
         return _engine.call("table_hash", 2, _engine.words(node._words()), bool(map_free_vars))
     for cls, kind, space in ((Type, 1, TYPE), (Expr, 0, EXPR)):

@@ -8,7 +8,7 @@ from .._node import ADT, EXPR, PATTERN, TYPE, TYPEVAR, get, know, makers, name_o
 from .._values import Array
 from ..ir import expr as _ir
 from ..ir.base import Node
-from .expr import Call, RelayNode, _load, as_expr, relay_maker
+from .expr import Call, RelayNode, Tuple, _load, as_expr, relay_maker
 from .ty import FuncType, GlobalTypeVar, RelayType, TypeCall, TypeKind, TypeVar
 
 
@@ -136,6 +136,9 @@ class Pattern(Node):
 
     _is_relay = True
 
+    def _parts_to_compare(self, _):
+        return Match(Tuple(()), [Clause(self, Tuple(()))])
+
 
 class PatternWildcard(Pattern):
     """Any value."""
@@ -187,6 +190,9 @@ class Clause(Node):
     def __init__(self, lhs, rhs):
         self.lhs = lhs
         self.rhs = as_expr(rhs)
+
+    def _parts_to_compare(self, _):
+        return Match(Tuple(()), [self])
 
 
 class Match(RelayNode):

@@ -97,6 +97,9 @@ class TypeVar(RelayType):
         self.name_hint = str(name_hint)
         self.kind = kind
 
+    def _parts_to_compare(self, map_free_vars):
+        return [self.kind, None if map_free_vars else id(self)]
+
     def _row_v(self, w):
         w.text(self.name_hint)
 
@@ -161,8 +164,8 @@ class TypeRelation(TypeConstraint):
         self.num_inputs = num_inputs
         self.attrs = attrs
 
-    def _structural(self):
-        return [list(self.args), self.num_inputs]
+    def _parts_to_compare(self, _):
+        return [self.func, list(self.args), self.num_inputs, self.attrs]
 
 
 def scalar_type(dtype):

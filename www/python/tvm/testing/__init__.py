@@ -4,7 +4,7 @@ import sys
 
 from .utils import *  # noqa: F403
 from .utils import assert_allclose, main, parameter, parameters  # noqa: F401
-from . import env
+from . import _functions, env
 
 
 def run_with_gpu_lock(function, *args, **kwargs):
@@ -12,4 +12,4 @@ def run_with_gpu_lock(function, *args, **kwargs):
     return function(*args, **kwargs)
 
 
-_ = (sys, env)
+_ = (sys, env, _functions)
