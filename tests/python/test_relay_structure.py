@@ -53,3 +53,24 @@ def test_functions_for_tests_of_calls():
     assert tvm.get_global_func("testing.ReturnsVariant")(7) == "argument was odd"
     with pytest.raises(TypeError):
         tvm.get_global_func("testing.AcceptsVariant")(tvm.tir.FloatImm("float32", 0.5))
+
+
+def test_attributes_that_are_made_by_their_key():
+    made = tvm.ir.make_node("attrs.TestAttrs", name="here", padding=(3, 4))
+    assert (made.name, made.axis, [item.value for item in made.padding]) == ("here", 10, [3, 4])
+    for fields in ({}, {"name": "here", "axis": 11}, {"name": "here", "other": 1}):
+        with pytest.raises(AttributeError):
+            tvm.ir.make_node("attrs.TestAttrs", **fields)
+    numbers = tvm.ir.make_node("DictAttrs", x=1, y=[2])
+    assert numbers.x.dtype == "int32" and numbers["x"].value == 1 and numbers["y"][0] == 2
+
+
+def test_modules_that_are_not_here_can_be_imported():
+    import tvm.relay.op.nn._nn
+    from tvm import meta_schedule, micro  # noqa: F401
+    from tvm.relay.collage import MockCostEstimator
+    from tvm.relay.transform import fake_quantization_to_integer  # noqa: F401
+
+    with pytest.raises(NotImplementedError, match="is not here"):
+        MockCostEstimator({})
+    assert tvm.relay.op.nn._nn is not None

@@ -69,10 +69,15 @@ _ELSEWHERE = {
 """Modules of TVM, and the one here that has their names."""
 
 _OF_RELAY = {
+    "ir._ffi_api": "ir",
     "ir.adt": "relay.adt",
     "ir.container": "ir",
     "ir.tensor_type": "relay.ty",
     "ir.type_relation": "relay.ty",
+    "relay._build_module": "relay.build_module",
+    "relay._ffi_api": "relay",
+    "relay._make": "relay.expr",
+    "relay.analysis._ffi_api": "relay.analysis",
     "relay.analysis.analysis": "relay.analysis",
     "relay.analysis.count_layers": "relay.analysis",
     "relay.analysis.feature": "relay.analysis",
@@ -86,6 +91,7 @@ _OF_RELAY = {
     "relay.op.vision.yolo": "relay.op.vision",
     "relay.op.vm.vm": "relay.op.vm",
     "relay.quantize.quantize": "relay.quantize",
+    "relay.transform._ffi_api": "relay.transform",
     "relay.transform.transform": "relay.transform",
     "runtime.object": "runtime",
     "runtime.packed_func": "runtime.registry",
@@ -142,11 +148,14 @@ _REASONS = {
 
 
 _BELOW = {
-    **dict.fromkeys(("auto_scheduler", "autotvm", "s_tir.meta_schedule"), _TUNING),
-    **dict.fromkeys(("backend", "contrib", "exec", "relax.backend"), _MACHINE),
+    **dict.fromkeys(("auto_scheduler", "autotvm", "meta_schedule", "s_tir.meta_schedule"), _TUNING),
+    **dict.fromkeys(("backend", "contrib", "exec", "micro", "relax.backend"), _MACHINE),
     **dict.fromkeys(("relax.distributed", "runtime.disco"), _ALONE),
     **dict.fromkeys(("s_tir.backend", "tirx.backend", "tirx.lang", "tirx.operator"), DEVICE),
-    "relax.frontend": "models of another framework are read by that framework, which a page has not",
+    **dict.fromkeys(("relax.frontend", "relay.frontend"), "models of another framework are read by that framework, which a page has not"),
+    **dict.fromkeys(("relay.backend", "relay.collage", "relay.op", "relay.qnn"), _COMPILED),
+    **dict.fromkeys(("relay.analysis", "relay.quantize", "relay.transform"), "the engine has its rules"),
+    "relay.testing": "it needs another framework, or files that are downloaded",
 }
 """Packages of TVM in which some modules are not here, and the reason."""
 

@@ -41,6 +41,7 @@ def _namespace(path):
         name = f"{here.__name__}.{part}"
         if name not in sys.modules:
             sys.modules[name] = types.ModuleType(name, f"Operators of Relay: {'.'.join(path)}.")
+            sys.modules[name].__path__ = []
             setattr(here, part, sys.modules[name])
         here = sys.modules[name]
     return here
