@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 
+from ..._values import Attrs, DataType
 from ..expr import Call, Constant, Tuple, TupleWrapper, const
 from ...ir.expr import Expr
 from ._make import call
@@ -74,7 +75,10 @@ def sparse_fill_empty_rows(sparse_indices, sparse_values, dense_shape, default_v
 
 def collapse_sum_to(data, shape):
     """Sums over axes until a tensor has a shape."""
-    return call("collapse_sum_to", [data, const(list(shape), "int32") if isinstance(shape, (list, tuple)) else shape], {})
+    shape = const(list(shape), "int32") if isinstance(shape, (list, tuple)) else shape
+    known = [int(extent) for extent in shape.data.numpy()] if isinstance(shape, Constant) else None
+    attrs = Attrs("relay.attrs.InitOpAttrs", {"shape": known, "dtype": DataType("void")})
+    return Call(_op("collapse_sum_to"), [data, shape], attrs)
 
 
 def strided_set(data, v, begin, end, strides=None):
