@@ -53,6 +53,11 @@ def _check_version(source):
 def parse(source, source_name="from_string", init_module=None, init_meta_table=None):
     """The module that a text is, with types. What it takes from its metadata may be given: lists of things by their type."""
     _check_version(source)
+    return read(source, init_module, init_meta_table)
+
+
+def read(source, init_module=None, init_meta_table=None):
+    """The module of a text that need not name its version, or of TVM's JSON."""
     if init_meta_table and "#[metadata]" not in source:
         source = f"{source.rstrip()}\n#[metadata]\n{_metadata(init_meta_table)}"
     try:

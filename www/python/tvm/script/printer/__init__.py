@@ -209,9 +209,9 @@ def of_json(text):
     if kind == "ir.IRModule":
         return read_program(text)
     if kind == "IRModule":
-        from ...relay.parser import parse
+        from ...relay.parser import read
 
-        return parse(text)
+        return read(text)
     if kind == "ffi.Map":
         return Metadata(text, nodes, root["data"])
     raise ValueError(f"JSON of an object of type `{kind}` is not read here; a module or the metadata of a program is")
