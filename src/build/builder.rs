@@ -243,7 +243,9 @@ impl BlockBuilder {
             && fit(store, ty, given) == Fit::Never
         {
             let (given, wanted) = (crate::print::relax_ty(store, given), crate::print::relax_ty(store, ty));
-            let message = format!("It is impossible to match cast a value of type {given} to {wanted}");
+            let message = format!(
+                "It is impossible to match cast any value into the target ty. But got value type: {given}, given type: {wanted}"
+            );
             self.error("relax-type", message, store.source_span(value));
         }
         let var = self.new_var(store, Some(ty), self.is_dataflow(), hint);

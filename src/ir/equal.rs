@@ -415,7 +415,10 @@ impl<'a> Comparer<'a> {
             (Expr::DataType(a), Expr::DataType(b)) => return expect(a == b, "different element types"),
             (Expr::Extern(a), Expr::Extern(b)) => return expect(a == b, "different external functions"),
             (Expr::PrimFunc(a), Expr::PrimFunc(b)) => return self.prim_funcs(a, b, place),
-            (a, b) => return mismatch(format!("{:?} against {:?}", a.kind(), b.kind())),
+            (a, b) => match (self.scalar_variable(a), self.scalar_variable(b)) {
+                (Some(a), Some(b)) => return self.symbol(a, b, self.options.map_free_vars),
+                _ => return mismatch(format!("{:?} against {:?}", a.kind(), b.kind())),
+            },
         }
         // The mark that the two are equal stays below, the children come off in order.
         let keep = usize::from(!matches!(self.tasks.get(first), Some(Task::Compare { .. })));

@@ -257,9 +257,9 @@ pub fn relax_ty(store: &Store, ty: TypeId) -> String {
     relax::ty(store, ty)
 }
 
-/// Prints a type as in Relax, behind declarations of its symbolic variables.
-pub fn declared_relax_ty(store: &Store, ty: TypeId) -> String {
-    relax::declared_ty(store, ty)
+/// Prints a type of Relax as TVM's `script()` of it, behind declarations of its symbolic variables if `declares`.
+pub fn alone_relax_ty(store: &Store, ty: TypeId, declares: bool) -> String {
+    relax::alone_ty(store, ty, declares)
 }
 
 /// Prints a type.

@@ -65,6 +65,10 @@ fn deduce(
             };
             rule(&mut Deduce { store, op: row.name, args, types, attrs, ty_args: &ty_args, bound })
         }
+        Expr::Extern(symbol) if !is_pure_view(store, symbol, callee) && has_signature(store, callee) => {
+            let ty = store.checked_type(callee).unwrap_or_else(|| opaque(store));
+            deduce_callable(store, ty, types)
+        }
         // `R.call_packed` has the type that it names, or any.
         Expr::Extern(symbol) => Ok(match ty_args.as_slice() {
             // TVM's type of this function names the rule of views (`tvm.relax.type.infer_view_ty`).
@@ -88,6 +92,15 @@ fn deduce(
             Some(ty) => deduce_callable(store, ty, types),
             None => Ok(store.ty(Type::Any)),
         },
+    }
+}
+
+/// True for a linked function whose result is known from its own type.
+fn has_signature(store: &Store, callee: ExprId) -> bool {
+    match store.checked_type(callee).map(|ty| store.type_of_id(ty)) {
+        Some(Type::Callable { params: Some(_), .. }) => true,
+        Some(Type::Callable { params: None, ret, .. }) => !matches!(store.type_of_id(*ret), Type::Any),
+        _ => false,
     }
 }
 

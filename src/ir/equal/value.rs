@@ -6,7 +6,7 @@ use crate::ir::attrs::{AttrValue, AttrsId};
 use crate::ir::id::Id;
 use crate::ir::tensor::Tensor;
 use crate::ir::ty::{DType, DTypeCode, Dim, Extents, Symbol, TensorInfo, Type, TypeId};
-use crate::ir::{Name, Object, TypeVar};
+use crate::ir::{Expr, Name, Object, PrimExpr, TypeVar};
 use std::rc::Rc;
 
 /// TVM's tolerance when it compares attributes that are doubles (`BaseValueEqual`).
@@ -173,6 +173,18 @@ impl<'a> Comparer<'a> {
         expect(((map_free || self.options.map_free_vars) && same_kind) || a == b, "different symbolic extents")?;
         self.symbols.insert(a, b);
         Ok(())
+    }
+
+    /// Returns the symbol of a variable that holds a scalar: a node of Relax or a scalar expression, which are one thing in TVM.
+    pub(super) fn scalar_variable(&self, node: Expr) -> Option<Id<Symbol>> {
+        match node {
+            Expr::Var(var) => self.store.var_data(var).symbol,
+            Expr::Prim(prim) => match self.store.prim_of_id(prim) {
+                PrimExpr::Var(symbol) => Some(*symbol),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     pub(super) fn tensors(&mut self, lhs: Id<Tensor>, rhs: Id<Tensor>) -> Outcome {

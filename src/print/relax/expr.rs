@@ -2,7 +2,7 @@
 //! nest at most as deep as the parser lets them, so this may recurse.
 
 use super::super::script::{Script, push_dict, push_float_literal, push_str_literal};
-use crate::ir::{AttrValue, DTypeCode, Expr, ExprId, Id, Name, Object, Tensor, Type, VarId};
+use crate::ir::{AttrValue, DTypeCode, Expr, ExprId, Id, Name, Object, Store, Tensor, Type, TypeId, VarId};
 use std::fmt::Write;
 
 impl Script<'_> {
@@ -55,7 +55,7 @@ impl Script<'_> {
             Expr::Extern(symbol) => {
                 self.relax("ExternFunc(", out);
                 push_str_literal(out, store.str(symbol));
-                if let Some(ty) = store.checked_type(id) {
+                if let Some(ty) = store.checked_type(id).filter(|ty| !is_opaque(store, *ty)) {
                     out.push_str(", ");
                     self.ty(ty, out);
                 }
@@ -280,4 +280,12 @@ fn scalar(tensor: &Tensor, out: &mut String) -> Option<()> {
     };
     let _ = write!(out, "{int}");
     Some(())
+}
+
+/// True for the type of a function of which nothing is known.
+fn is_opaque(store: &Store, ty: TypeId) -> bool {
+    match store.type_of_id(ty) {
+        Type::Callable { params: None, ret, pure: false } => matches!(store.type_of_id(*ret), Type::Any),
+        _ => false,
+    }
 }

@@ -9,7 +9,7 @@ mod types;
 use super::script::Script;
 use super::{LineRole, PrintOptions, Printed};
 use crate::ir::sort::sort_by;
-use crate::ir::{Expr, ExprId, Id, Module, Name, Store, TypeId};
+use crate::ir::{Expr, ExprId, Id, Module, Name, Store, Type, TypeId};
 
 /// Prints a module: TVM's `script(show_meta=True)`.
 pub(super) fn module<'a>(store: &'a Store, module: &'a Module, options: &PrintOptions<'a>) -> Printed {
@@ -79,9 +79,14 @@ pub(super) fn expr<'a>(store: &'a Store, root: ExprId, options: &PrintOptions<'a
     script.finish(options.metadata)
 }
 
-/// Prints a type behind declarations of its symbolic variables.
-pub(super) fn declared_ty(store: &Store, ty: TypeId) -> String {
+/// Prints a type as `script()` of it does, behind declarations of its symbolic variables if `declares`.
+pub(super) fn alone_ty(store: &Store, ty: TypeId, declares: bool) -> String {
     let mut script = Script::new(store, None);
+    // TVM prints a tuple that stands alone as a type of TIR, and all that is in it.
+    script.tir_ints = matches!(store.type_of_id(ty), Type::Tuple(_));
+    if !declares {
+        return named_ty(script, ty);
+    }
     script.alone = true;
     let mut text = String::new();
     script.ty(ty, &mut text);
@@ -91,9 +96,13 @@ pub(super) fn declared_ty(store: &Store, ty: TypeId) -> String {
 
 /// Prints a type.
 pub(super) fn ty(store: &Store, ty: TypeId) -> String {
-    let mut script = Script::new(store, None);
+    named_ty(Script::new(store, None), ty)
+}
+
+fn named_ty(mut script: Script<'_>, ty: TypeId) -> String {
     // Symbolic variables are named, not declared.
     script.declaring = Some(Vec::new());
+    script.unquoted = true;
     let mut text = String::new();
     script.ty(ty, &mut text);
     text

@@ -40,9 +40,9 @@ impl Script<'_> {
                     let _ = write!(out, "R.Shape(ndim={ndim})");
                 }
             },
-            Type::Tuple(fields) if fields.is_empty() => out.push_str("R.Tuple"),
+            Type::Tuple(fields) if fields.is_empty() => out.push_str(if self.tir_ints { "None" } else { "R.Tuple" }),
             Type::Tuple(fields) => {
-                out.push_str("R.Tuple(");
+                out.push_str(if self.tir_ints { "T.Tuple(" } else { "R.Tuple(" });
                 self.types(fields, out);
                 out.push(')');
             }

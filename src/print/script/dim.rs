@@ -84,8 +84,11 @@ impl Script<'_> {
                 out.push_str(if *value != 0 { "True" } else { "False" });
                 return Precedence::Atom;
             }
-            PrimExpr::Int { value, .. } => {
-                let _ = write!(out, "{value}");
+            PrimExpr::Int { value, dtype } => {
+                let _ = match dtype.bits {
+                    bits if self.tir_ints && bits != 32 => write!(out, "T.int{bits}({value})"),
+                    _ => write!(out, "{value}"),
+                };
                 return Precedence::Atom;
             }
             PrimExpr::Float { value, dtype } => {
@@ -166,6 +169,9 @@ impl Script<'_> {
     /// True if an extent is arithmetic over a symbolic variable that the current signature declares.
     pub(in super::super) fn is_quoted(&self, dim: Dim) -> bool {
         let (Some(declared), Dim::Expr(id)) = (&self.declaring, dim) else { return false };
+        if self.unquoted {
+            return false;
+        }
         let mut found = false;
         self.store.for_each_prim(id, &mut |_, part| found |= matches!(part, PrimExpr::Var(symbol) if declared.contains(symbol)));
         found

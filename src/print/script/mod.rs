@@ -68,6 +68,8 @@ pub(super) struct Script<'a> {
     pub(super) alias: bool,
     /// True if integers are written with their types, as in TIR.
     pub(super) tir_ints: bool,
+    /// True while a type stands alone: its arithmetic is no string, because no signature declares the variables.
+    pub(super) unquoted: bool,
     /// Declarations of free variables that must come before the current statement.
     pub(super) pending: Vec<String>,
     /// The place before the open dataflow block, for declarations of what it uses.
@@ -111,6 +113,7 @@ impl<'a> Script<'a> {
             prelude: Vec::new(),
             alias: false,
             tir_ints: false,
+            unquoted: false,
             pending: Vec::new(),
             flow: None,
             alone: false,

@@ -322,7 +322,9 @@ impl Verifier<'_> {
     }
 
     fn used(&mut self, var: VarId, span: Option<Span>) {
-        if self.visible.contains(var) {
+        // A symbolic variable that a script makes is a variable, too: shapes define it.
+        let symbol = self.store.var_data(var).symbol;
+        if self.visible.contains(var) || symbol.is_some_and(|symbol| self.symbols.contains(symbol)) {
             return;
         }
         let name = self.store.var_name(var);

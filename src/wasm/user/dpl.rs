@@ -274,11 +274,11 @@ fn rewrite(lent: &mut Lent, patterns: &Patterns, words: &[u32], left: usize, gra
             };
             run(&mut GraphRewriter { rule, patterns, context: &context, make }, store)
         } else {
-            let make = &mut |store: &mut Store, expr: ExprId, found: &Matches| {
+            let make = |store: &mut Store, number: usize, expr: ExprId, found: &Matches| {
                 let words: Vec<u32> = [expr.index() as u32].into_iter().chain(pairs(found)).collect();
-                asking.ask(store, 0, &words, |store, answer| Words::new(store, &ids(answer)).expr())
+                asking.ask(store, number as u32, &words, |store, answer| Words::new(store, &ids(answer)).expr())
             };
-            run(&mut CallRewriter::new(rule, patterns, root, make), store)
+            run(&mut CallRewriter::numbered(rule, patterns, root, make), store)
         }
     })?;
     Ok(vec![new.index() as u32])

@@ -379,7 +379,7 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: Build, words: &[u32
     let mut read = Words::new(store, words);
     let in_block = [Build::EndBlock, Build::Emit, Build::EmitOutput, Build::MatchCast, Build::EmitNormalized, Build::EmitTE];
     if in_block.contains(&what) && !builder.has_block() {
-        return Err(error("no block is open: emit inside of function(...) or between beginBindingBlock and endBlock"));
+        return Err(error("no block is being built: emit inside of a function or between the begin and the end of a block"));
     }
     let hint = |store: &Store, name: Option<Id<crate::ir::Name>>| name.map_or(String::new(), |name| store.str(name).to_owned());
     Ok(match what {
@@ -413,7 +413,7 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: Build, words: &[u32
             let (value, name) = (read.expr()?, read.maybe(Store::name_at)?);
             let hint = hint(store, name);
             if !builder.is_dataflow() {
-                return Err(error("emitOutput has to be called inside dataflow block."));
+                return Err(error("EmitOutput has to be called inside dataflow block."));
             }
             vec![index(builder.emit_output(store, value, &hint))]
         }

@@ -178,11 +178,7 @@ pub fn table_print_node(space: u32, id: u32, flags: u32) -> Js<String> {
         let relay = lent.dialect == Dialect::Relay;
         if space == 1 {
             let id = Words::new(&lent.store, &[id]).ty()?;
-            return Ok(match (relay, options.verbose) {
-                (true, _) => print::ty(&lent.store, id),
-                (false, true) => print::declared_relax_ty(&lent.store, id),
-                (false, false) => print::relax_ty(&lent.store, id),
-            });
+            return Ok(if relay { print::ty(&lent.store, id) } else { print::alone_relax_ty(&lent.store, id, options.verbose) });
         }
         let id = Words::new(&lent.store, &[id]).expr()?;
         Ok(if relay { print::expr(&lent.store, id, &options) } else { print::relax_expr(&lent.store, id, &options) })

@@ -121,6 +121,9 @@ class PrimType(Type):
 
     __hash__ = Type.__hash__
 
+    def __str__(self):
+        return str(self.dtype)
+
     def is_scalar(self):
         """True if it is no vector."""
         return self.dtype.lanes == 1
@@ -197,6 +200,13 @@ class TupleType(Type):
 
 class StringType(Type):
     """A text."""
+
+    def script(self, **options):
+        """The text of it, as TVM prints it where it stands alone."""
+        return "ir.StringType(span=None)"
+
+    def __str__(self):
+        return self.script()
 
     def _row_t(self, w):
         w.number(TypeKind.STR)
@@ -310,9 +320,6 @@ class FuncType(Type):
         return FuncType(None, ret, purity, span, derive_func=derive_func)
 
     def _row_t(self, w):
-        if self.params is None and not self.purity and isinstance(self.ret, AnyType):
-            w.number(TypeKind.PACKED_FUNC)
-            return
         w.number(TypeKind.CALLABLE)
         w.refer(TYPE, self.ret)
         w.number(self.purity)
@@ -321,9 +328,14 @@ class FuncType(Type):
             w.refer(TYPE, param)
 
 
-def PackedFuncType():
-    """A function that is linked in, of which nothing is known."""
-    return FuncType.opaque_func(ret=AnyType())
+class PackedFuncType(Type):
+    """A function of the runtime, of which nothing is known."""
+
+    def __init__(self, span=None):
+        self.span = span
+
+    def _row_t(self, w):
+        w.number(TypeKind.PACKED_FUNC)
 
 
 class DistributedType(Type):
@@ -385,8 +397,6 @@ def _load(ty):
             fields["purity"] = words[2] != 0
             fields["params"] = None if words[3] else Array(get(TYPE, item) for item in words[4:])
             fields["type_params"], fields["derive_func"] = Array(), None
-        case TypeKind.PACKED_FUNC:
-            fields.update(ret=AnyType(), purity=False, params=None, type_params=Array(), derive_func=None)
         case TypeKind.DISTRIBUTED:
             fields["tensor_ty"] = get(TYPE, words[1])
             fields["device_mesh"] = get(OBJECT, words[2])
@@ -400,7 +410,7 @@ _CLASSES = {
     TypeKind.SHAPE: ShapeType,
     TypeKind.PARTIAL_TENSOR: TensorType,
     TypeKind.CALLABLE: FuncType,
-    TypeKind.PACKED_FUNC: FuncType,
+    TypeKind.PACKED_FUNC: PackedFuncType,
     TypeKind.STR: StringType,
     TypeKind.DISTRIBUTED: DistributedType,
 }

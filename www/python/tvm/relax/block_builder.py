@@ -104,8 +104,6 @@ class BlockBuilder:
         if attrs is None:
             attrs = {}
         attrs = dict(attrs)
-        if "global_symbol" in attrs and private:
-            raise ValueError("In a Relax function, the global symbol attribute should not be set for private functions.")
         if not private:
             attrs["global_symbol"] = name
         return FunctionScope(self, name, params, attrs, pure)
@@ -139,7 +137,7 @@ class BlockBuilder:
             raise RuntimeError("emit_func_output must be called exactly once in a relax function.")
         scope._is_emit_func_output_called = True
         if scope._params is not None and params is not None:
-            raise RuntimeError("function parameters have been initialized in the function scope.")
+            raise RuntimeError("function parameters have been initialized in the function with scope.")
         if scope._params is None and params is None:
             raise RuntimeError("Relax function must have parameter.")
         late = scope._params is None
@@ -367,11 +365,14 @@ def _error_of(message):
     from ..error import InternalError
 
     lower = message.lower()
-    if "check failed" in lower or "internalerror" in lower:
+    if "check failed" in lower or "internalerror" in lower or _OF_BUILDER.search(message):
         return InternalError(message)
+    if message.startswith("Index out of bounds"):
+        return IndexError(message)
     return ValueError(message) if _OF_VALUES.search(message) or not _OF_KINDS.search(message) else TypeError(message)
 
 
+_OF_BUILDER = re.compile(r"It is impossible to match cast|no block is being built|EmitOutput has to be called")
 _OF_KINDS = re.compile(
     r"\b(requires?|expects?|needs|must be|should be|takes)\b.*\b([Tt]ensors?|Shape|[Tt]uple|ShapeExpr|PrimExpr|Var|types?)\b"
     r"|\bd(ata)?type\b|data must be float"

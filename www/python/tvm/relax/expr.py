@@ -20,6 +20,7 @@ from .._node import (
     row,
 )
 from .._values import Array, DataType, DictAttrs
+from ..error import InternalError
 from ..ir import expr as _ir
 from ..ir.base import Node, Span  # noqa: F401
 from ..ir.expr import (
@@ -290,7 +291,12 @@ class ExternFunc(BaseFunc):
 
     def __init__(self, global_symbol, ty=None, span=None, *, struct_info=None):
         self.global_symbol = str(global_symbol)
-        self._ty = (struct_info if ty is None else ty) or FuncType.opaque_func(ret=AnyType())
+        ty = struct_info if ty is None else ty
+        if ty is not None and not isinstance(ty, FuncType):
+            raise InternalError(
+                f"Check failed: (ty.as<FuncTypeNode>()) is false: ExternFunc must have FuncType, but declaration of '{global_symbol}' received {ty}"
+            )
+        self._ty = ty or FuncType.opaque_func(ret=AnyType())
         self.attrs = DictAttrs()
 
     def _row_e(self, w):

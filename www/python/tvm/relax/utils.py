@@ -13,6 +13,8 @@ def convert_to_expr(value):
         return value.asobject()
     if isinstance(value, Expr):
         return value
+    if isinstance(value, bool):
+        return prim_value(int(value))
     if isinstance(value, str):
         return StringImm(value)
     if isinstance(value, (tuple, list)):

@@ -74,7 +74,8 @@ class _Operands:
     def __call__(self, value):
         """What the function is given for a value."""
         from ..ir.expr import Expr, Var, is_prim_expr
-        from ..ir.type import TensorType
+        from .._node import Object
+        from ..ir.type import ShapeType, TensorType, Type
         from ..relax.expr import ShapeExpr
         from . import placeholder
 
@@ -83,6 +84,8 @@ class _Operands:
         if isinstance(value, tuple):
             return tuple(self(item) for item in value)
         if isinstance(value, dict):
+            if not all(isinstance(key, str) for key in value):
+                raise AssertionError("emit_te only supports dict with string as the key currently")
             return {key: self(item) for key, item in value.items()}
         if isinstance(value, ShapeExpr):
             return [self(item) for item in value.values]
@@ -93,15 +96,19 @@ class _Operands:
             return self.scalars[-1]
         if isinstance(value, Expr) and isinstance(value.ty, TensorType):
             if not isinstance(value.ty.shape, ShapeExpr):
-                raise ValueError("emit_te does not support tensors whose shape is not known")
+                raise AssertionError("emit_te now only supports Tensor that has ShapeExpr shape")
             at = len(self.params)
             shape = [self.scalar(extent) for extent in value.ty.shape.values]
             letter = string.ascii_uppercase[at] if at < 26 else f"tensor_input_{at}"
             self.tensors.append(self._operand(value, placeholder(shape, value.ty.dtype, getattr(value, "name", letter))))
             return self.tensors[-1]
+        if isinstance(value, Expr) and isinstance(value.ty, ShapeType):
+            raise AssertionError("For Expr having ShapeType, emit_te now only supports ShapeExpr")
         if isinstance(value, Expr) and hasattr(value, "fields"):
             return [self(item) for item in value.fields]
-        return value
+        if value is None or isinstance(value, (int, float, str, Type)) or not isinstance(value, Object):
+            return value
+        raise TypeError(f"not supported type in emit_te: {type(value)}")
 
     def unbound(self, outputs):
         """Variables that the program uses and no extent of a buffer tells."""

@@ -8,7 +8,7 @@ from ..._node import EXPR, PRIM, TYPE, BLOCK, get, number, numbers
 from ..._values import Array, Map
 from ...ir.expr import Expr, GlobalVar, Var
 from ...ir.module import IRModule
-from ...ir.type import Type
+from ...ir.type import PrimType, Type
 from .layouts import suggest_layout_transforms
 from .memory import estimate_memory_usage
 
@@ -28,7 +28,12 @@ def free_vars(expr):
     from ..expr import Function
 
     found = _walk(Walk.FREE, expr)
-    return found if isinstance(expr, Function) else Array([*found, *_symbols(expr)])
+    if not isinstance(expr, Function):
+        return Array([*found, *_symbols(expr)])
+    # A scalar may be a symbolic variable that a shape defines.
+    scalars = [var for var in found if isinstance(var.ty, PrimType)]
+    defined = {id(var) for var in defined_symbolic_vars(expr)} if scalars else ()
+    return Array(var for var in found if id(var) not in defined)
 
 
 def _symbols(expr):

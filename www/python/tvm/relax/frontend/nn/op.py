@@ -480,6 +480,20 @@ def print_(tensor):
     place = "{}:{}".format(*inspect.getframeinfo(inspect.currentframe().f_back)[:2])
     debug_func("vm.builtin.debug_print", tensor, _line_info=place)
 
+def ccl_allreduce(x, op_type="sum", in_group=True, name="ccl_allreduce"):
+    """The tensors of all workers, reduced to one that each has."""
+    return wrap_nested(_op.ccl.allreduce(x._expr, op_type, in_group), name)
+
+
+def ccl_allgather(x, num_workers, name="ccl_allgather"):
+    """The tensors of all workers, one behind the other."""
+    return wrap_nested(_op.ccl.allgather(x._expr, num_workers), name)
+
+
+def ccl_broadcast_from_worker0(x, name="broadcast_from_worker"):
+    """The tensor of the first worker, for all."""
+    return wrap_nested(_op.ccl.broadcast_from_worker0(x._expr), name)
+
 
 # What `from nn.op import *` gives: the operators alone.
 __all__ = [

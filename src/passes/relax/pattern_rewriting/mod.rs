@@ -2,8 +2,13 @@
 //!
 //! In every block the values that match a pattern are replaced; then trivial bindings, repeated values and unused ones
 //! are removed, and the rewrite starts again until nothing changes. Bindings between side effects are rewritten by
-//! themselves. The value of a sequence that is no variable is left alone, and so are patterns of tuples that the
-//! program does not build, which TVM finds too.
+//! themselves. The value of a sequence that is no variable counts as the last binding of its last block.
+
+mod calls;
+mod results;
+mod tuples;
+
+pub use calls::CallRewriter;
 
 use super::canonicalize_bindings::canonicalize_out_of_scope;
 use super::dead_code_elimination::remove_all_unused;
@@ -16,7 +21,7 @@ use crate::ir::equal::{EqualOptions, exprs};
 use crate::ir::walk::post_order;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Module, Store, VarId};
 use crate::pass::PassError;
-use crate::pattern::{Bound, Context, Matcher, Matches, Pat, Pattern, Patterns, match_graph};
+use crate::pattern::{Bound, Context, Pat, Patterns, match_graph};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The new values of some variables.
@@ -26,66 +31,6 @@ pub type Replacements = Vec<(VarId, ExprId)>;
 pub trait BindingRewriter {
     /// Returns new values for some of the variables, and records the rewrites in the log.
     fn rewrite(&mut self, store: &mut Store, bindings: &[Binding]) -> Replacements;
-}
-
-/// Replaces matches of a pattern by the result of a function; the same expression, or `None`, leaves the match.
-pub struct CallRewriter<'f> {
-    rule: &'static str,
-    patterns: &'f Patterns,
-    /// Alternatives, each with the patterns that it is part of.
-    alternatives: Vec<(Pat, Vec<Pat>)>,
-    make: &'f mut dyn FnMut(&mut Store, ExprId, &Matches) -> Option<ExprId>,
-}
-
-impl<'f> CallRewriter<'f> {
-    /// Makes a rewriter for a pattern (`rewrite_call`). Alternatives at its top are tried one after the other.
-    pub fn new(
-        rule: &'static str,
-        patterns: &'f Patterns,
-        pattern: Pat,
-        make: &'f mut dyn FnMut(&mut Store, ExprId, &Matches) -> Option<ExprId>,
-    ) -> CallRewriter<'f> {
-        let mut alternatives = Vec::new();
-        let mut stack = vec![(pattern, Vec::new())];
-        while let Some((pat, around)) = stack.pop() {
-            match patterns.get(pat) {
-                Pattern::Or(a, b) => {
-                    let around: Vec<Pat> = around.into_iter().chain([pat]).collect();
-                    stack.push((*b, around.clone()));
-                    stack.push((*a, around));
-                }
-                _ => alternatives.push((pat, around)),
-            }
-        }
-        CallRewriter { rule, patterns, alternatives, make }
-    }
-}
-
-impl BindingRewriter for CallRewriter<'_> {
-    fn rewrite(&mut self, store: &mut Store, bindings: &[Binding]) -> Replacements {
-        let mut found: Replacements = Vec::new();
-        let mut remaining: Vec<Binding> = bindings.to_vec();
-        for (pat, around) in &self.alternatives {
-            let mut bound = Bound::default();
-            bound.reserve(remaining.len());
-            for binding in &remaining {
-                let value = binding.value;
-                let matches = Matcher::new(self.patterns, &bound).matches(store, *pat, value);
-                let new = matches.map_or(value, |mut matches| {
-                    around.iter().for_each(|pat| matches.set(*pat, value));
-                    let make = &mut *self.make;
-                    store.rewrite(self.rule, value, value, |store| make(store, value, &matches).unwrap_or(value))
-                });
-                if new == value {
-                    bound.insert(binding.var, value);
-                } else {
-                    found.push((binding.var, new));
-                }
-            }
-            remaining.retain(|binding| found.iter().all(|(var, _)| *var != binding.var));
-        }
-        found
-    }
 }
 
 /// Replaces matched variables that use one another by the result of a function; an empty result leaves all of them.
@@ -148,8 +93,14 @@ pub fn rewrite_bindings(
     loop {
         let mut blocks = Blocks { module, rewriter, taken: false, changed: false };
         cx.forget();
-        let mut next = build::run(store, &mut cx, &mut blocks, last);
-        let changed = blocks.changed && !same(store, last, next);
+        let results = results::bound(store, last);
+        let root = results.as_ref().map_or(last, |(bound, _)| *bound);
+        let mut next = build::run(store, &mut cx, &mut blocks, root);
+        let found = blocks.changed;
+        if let Some((_, vars)) = &results {
+            next = if found { results::unbound(store, &mut cx, next, vars) } else { last };
+        }
+        let changed = found && !same(store, last, next);
         if !std::mem::take(&mut tidy) && !changed {
             break;
         }
