@@ -186,6 +186,10 @@ impl AttrsSchema {
         for field in self.fields {
             let value = match written.iter().find(|(name, _)| *name == field.name) {
                 Some((_, value)) if field.kind == AttrKind::Boxed => store.boxed(value.clone()),
+                // `None` is no truth value: TVM takes the default.
+                Some((_, AttrValue::Null)) if matches!(field.default, Some(AttrDefault::Bool(_))) => {
+                    field.default.ok_or(field.name)?.value(store)
+                }
                 Some((_, value)) => value.clone(),
                 None => field.default.ok_or(field.name)?.value(store),
             };

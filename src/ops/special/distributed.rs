@@ -26,12 +26,12 @@ pub static OPS: &[OpInfo] = &[
             .layout(layout::element::unary),
     ),
     op("ccl.allreduce", "Combines the tensors of all workers.").relax(
-        relax(&[value("x")], deduce::same)
+        relax(&[value("x")], deduce::unary::same_tensor)
             .attrs(&schema("relax.attrs.AllReduceAttrs", &[field::text("op_type", "sum"), field::flag("in_group", true)]))
             .layout(layout::element::unary),
     ),
     op("ccl.broadcast_from_worker0", "The tensor of the first worker, on all of them.")
-        .relax(relax(&[value("x")], deduce::same).layout(layout::element::unary)),
+        .relax(relax(&[value("x")], deduce::unary::same_tensor).layout(layout::element::unary)),
     op("ccl.scatter_from_worker0", "To each worker its part of a tensor of the first.")
         .relax(relax(&[value("x")], deduce::runtime::scatter).attrs(&RELAX_SCATTER_COLLECTIVE)),
     op("dist.annotate_sharding", "Says how a tensor is spread over a mesh.")

@@ -70,7 +70,7 @@ pub static OPS: &[OpInfo] = &[
             .follows(),
     ),
     op("eye_like", "The same in the shape of a tensor.")
-        .relax(relax(&[value("x"), prim("k").or_none()], deduce::create::like).attrs(&RELAX_INIT)),
+        .relax(relax(&[value("x"), prim("k").or_none()], deduce::create::eye_like).attrs(&RELAX_INIT)),
     op("hamming_window", "The Hamming window.").relax(
         relax(&[prim("window_size"), prim("periodic"), prim("alpha"), prim("beta")], deduce::create::hamming_window)
             .attrs(&RELAX_INIT)

@@ -47,7 +47,7 @@ pub static OPS: &[OpInfo] = &[
         .kernel(sort_kernels::sort)
         .relay(relay(&["data"], sort_rule).attrs(&ARGSORT))
         .relax(
-            relax(&[value("x")], deduce::same)
+            relax(&[value("x")], deduce::unary::same_tensor)
                 .attrs(&schema("relax.attrs.SortAttrs", &[field::int("axis", -1), field::flag("descending", false)])),
         ),
     op("argsort", "The indices that would sort along an axis.")

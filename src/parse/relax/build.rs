@@ -57,6 +57,13 @@ impl Builder {
         sequence.done.last_mut().and_then(|(bindings, _)| bindings.pop())
     }
 
+    /// Adds a binding to the block from which the last one was taken.
+    pub(super) fn put_back(&mut self, binding: Binding) {
+        if let Some((bindings, _)) = self.sequences.last_mut().and_then(|sequence| sequence.done.last_mut()) {
+            bindings.push(binding);
+        }
+    }
+
     /// Adds a binding to the block under way.
     pub(super) fn push(&mut self, binding: Binding) {
         let dataflow = self.dataflow;

@@ -270,7 +270,8 @@ impl<'s> Reader<'s, '_> {
     fn short_forms(&mut self, op: &RelaxOp, schema: &AttrsSchema, mut attrs: Attrs) -> Attrs {
         let spatial = match op.name.strip_prefix("nn.").or(op.name.strip_prefix("grad.")) {
             Some(name) if name.starts_with("conv") || name.contains("pool") => {
-                name.chars().zip(name.chars().skip(1)).find(|(_, d)| *d == 'd').and_then(|(n, _)| n.to_digit(10)).unwrap_or(0)
+                let pairs = name.chars().zip(name.chars().skip(1));
+                pairs.filter(|(_, d)| *d == 'd').find_map(|(n, _)| n.to_digit(10)).unwrap_or(0)
             }
             _ => 0,
         } as usize;

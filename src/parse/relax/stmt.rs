@@ -403,6 +403,15 @@ impl<'s> Reader<'s, '_> {
                     };
                 }
                 StmtKind::If { other, .. } => body = other,
+                // `R.output` ends a dataflow block, behind its last binding.
+                StmtKind::With { body: inner, .. } => {
+                    let outputs = matches!(tree.stmts(inner).last()?.kind, StmtKind::Expr(_));
+                    let bound = &tree.stmts(inner)[..tree.stmts(inner).len() - usize::from(outputs)];
+                    return match bound.last()?.kind {
+                        StmtKind::Assign { target, .. } | StmtKind::Annotated { target, .. } => tree.name(target),
+                        _ => None,
+                    };
+                }
                 StmtKind::Def(def) => return Some(tree.text(tree.def(def).name)),
                 _ => return None,
             }
@@ -440,7 +449,8 @@ impl<'s> Reader<'s, '_> {
             value
         } else {
             let new = self.store.relax_var(&format!("{name}{suffix}"), ty, false);
-            self.builder.push(Binding { var: new, value, cast });
+            // The end of a dataflow block stays in it, and is its output.
+            self.builder.put_back(Binding { var: new, value, cast });
             self.store.use_var(new)
         };
         Ok((self.close_sequence(body), name, ty))

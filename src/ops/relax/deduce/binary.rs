@@ -143,7 +143,10 @@ pub fn ewise_fma(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let shapes: Option<Vec<&Rc<[Dim]>>> = all.iter().map(|tensor| tensor.shape.as_ref()).collect();
     if let Some(shapes) = shapes {
         for axis in 0..rank.unwrap_or(0) {
-            if cx.differ(shapes[0][axis], shapes[1][axis]) || cx.differ(shapes[0][axis], shapes[2][axis]) {
+            if cx.differ(shapes[0][axis], shapes[1][axis])
+                || cx.differ(shapes[0][axis], shapes[2][axis])
+                || cx.differ(shapes[1][axis], shapes[2][axis])
+            {
                 return Err(format!("{} requires its inputs to have the same shape", cx.op));
             }
         }

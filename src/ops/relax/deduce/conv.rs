@@ -91,7 +91,7 @@ fn results(cx: &mut Deduce<'_>) -> Result<Results, String> {
     let (data, weight) = (cx.tensor(0)?, cx.tensor(1)?);
     let dtype = match cx.dtype("out_dtype") {
         Some(dtype) => Some(dtype),
-        None => cx.common_dtype(&[&data, &weight])?,
+        None => cx.arith_dtype(&data, &weight)?,
     };
     Ok((dtype, cx.common_vdevice(&[&data, &weight])?))
 }

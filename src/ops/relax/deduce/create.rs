@@ -16,13 +16,22 @@ pub fn full(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `full_like`: the shape of a tensor and a scalar tensor.
 pub fn full_like(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(2)?;
+    cx.tensor(0)?;
     if cx.tensor(1)?.rank != Some(0) {
         return Err("FullLike requires the input fill value to be zero rank Tensor".to_owned());
     }
     like(cx)
 }
 
-/// `ones_like`, `zeros_like`, `eye_like`: the shape of a tensor; its element type unless another is named.
+/// `eye_like`: the type of a matrix.
+pub fn eye_like(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    if let Some(rank) = cx.tensor(0)?.rank.filter(|rank| *rank != 2) {
+        return Err(format!("Eye_like expects the input tensor to be 2-dimensional, but got {rank} dimensions"));
+    }
+    like(cx)
+}
+
+/// `ones_like`, `zeros_like`: the shape of a tensor; its element type unless another is named.
 pub fn like(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let dtype = cx.dtype("dtype").or(data.dtype());
@@ -75,6 +84,9 @@ pub fn arange(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `hamming_window`: its length.
 pub fn hamming_window(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let dtype = cx.dtype("dtype");
+    if let Some(dtype) = dtype.filter(|dtype| !dtype.is_float()) {
+        return Err(format!("Hamming Window expects the datatype to be float but got {dtype}"));
+    }
     match cx.scalar(0) {
         Some(length) => Ok(cx.out(&[length], dtype, None)),
         None => Ok(cx.vague(Some(1), dtype, None)),
@@ -95,7 +107,7 @@ pub fn triangle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// `shape_of`: the shape of a tensor as a value.
 pub fn shape_of(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
+    let data = cx.tensor(0).map_err(|message| format!("Check failed: shape_of expects a tensor input: {message}"))?;
     let extents = match (data.info.extents, data.rank) {
         (crate::ir::Extents::Known(shape), _) => crate::ir::Extents::Known(shape),
         (_, Some(rank)) => crate::ir::Extents::Rank(rank as u32),
@@ -106,9 +118,10 @@ pub fn shape_of(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// `tensor_to_shape`: a vector of extents as a shape of that rank.
 pub fn tensor_to_shape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
-    if let Some(rank) = data.rank.filter(|rank| *rank != 1) {
-        return Err(format!("relax.tensor_to_shape expected argument to be 1-d, but it has {rank} dimensions"));
+    let data = cx.tensor(0).map_err(|message| format!("Check failed: {message}"))?;
+    if data.rank != Some(1) {
+        let rank = data.rank.map_or(-1, |rank| rank as i64);
+        return Err(format!("Check failed: relax.tensor_to_shape expected argument to be 1-d, but it has {rank} dimensions"));
     }
     let rank = data.shape.as_deref().and_then(|shape| u32::try_from(shape.first()?.known()?).ok());
     let extents = rank.map_or(crate::ir::Extents::Unknown, crate::ir::Extents::Rank);

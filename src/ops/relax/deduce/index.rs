@@ -45,7 +45,7 @@ pub fn strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if !(4..=5).contains(&cx.args.len()) {
         return Err(format!("strided_slice takes 4 or 5 arguments, but got {}", cx.args.len()));
     }
-    let data = cx.tensor(0)?;
+    let data = cx.tensor(0).map_err(|message| format!("Check failed: {message}"))?;
     let (dtype, vdevice) = (data.dtype(), data.vdevice());
     let vague = |cx: &mut Deduce<'_>| Ok(cx.vague(data.rank, dtype, vdevice));
     let (Some(axes), Some(begin), Some(end)) = (scalars(cx, 1), scalars(cx, 2), scalars(cx, 3)) else { return vague(cx) };
@@ -53,7 +53,7 @@ pub fn strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let Some(strides) = strides else { return vague(cx) };
     if [begin.len(), end.len(), strides.len()].iter().any(|len| *len != axes.len()) {
         return Err(
-            "For operator strided_slice, the number of axes provided must match the number of 'begin', 'end' and 'strides'."
+            "Check failed: For operator strided_slice, the number of axes provided must match the number of 'begin', 'end' and 'strides'."
                 .to_owned(),
         );
     }
@@ -118,20 +118,27 @@ fn scalars(cx: &mut Deduce<'_>, index: usize) -> Option<Vec<Dim>> {
 
 /// `dynamic_strided_slice`: the same rank, with unknown extents.
 pub fn dynamic_strided_slice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
+    let data = cx.tensor(0).map_err(|message| format!("Check failed: {message}"))?;
+    let Some(rank) = data.rank else { return Ok(cx.vague(None, data.dtype(), data.vdevice())) };
     for (index, what) in [(1, "begin"), (2, "end"), (3, "strides")] {
-        let list = cx.tensor(index)?;
+        let refused = |text: String| Err(format!("Check failed: Dynamic strided slice requires {text}"));
+        let Ok(list) = cx.tensor(index) else {
+            return refused(format!("the input {what} to be have the type. Please try normalizing the inputs."));
+        };
+        if list.rank != Some(1) {
+            return refused(format!("{what} to be 1d tensor (list of values)."));
+        }
+        let Extents::Known(shape) = &list.info.extents else {
+            return refused(format!("the input {what} to have well-defined shape."));
+        };
+        let Some(count) = shape[0].known() else {
+            return refused(format!("the input {what} to have a known integer shape value."));
+        };
+        if count != rank as i64 {
+            return refused(format!("the number of indices in {what} to equal the number of axes."));
+        }
         if let Some(dtype) = list.dtype().filter(|dtype| *dtype != DType::I64) {
-            return Err(format!(
-                "Dynamic strided_slice expects the input {what} values to be all int64. However, {what} has dtype {dtype}."
-            ));
-        }
-        if list.rank.is_some_and(|rank| rank != 1) {
-            return Err(format!("Dynamic strided slice requires {what} to be 1d tensor (list of values)."));
-        }
-        let count = list.shape.as_ref().and_then(|shape| shape[0].known());
-        if count.zip(data.rank).is_some_and(|(count, rank)| count != rank as i64) {
-            return Err(format!("Dynamic strided slice requires the number of indices in {what} to equal the number of axes."));
+            return refused(format!("the input {what} values to be all int64. However, {what} has dtype {dtype}."));
         }
     }
     Ok(cx.vague(data.rank, data.dtype(), data.vdevice()))

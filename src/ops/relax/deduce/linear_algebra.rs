@@ -11,7 +11,7 @@ pub fn matmul(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let vdevice = cx.common_vdevice(&[&a, &b]).ok().flatten();
     let dtype = match cx.dtype("out_dtype") {
         Some(dtype) => Some(dtype),
-        None => cx.common_dtype(&[&a, &b])?,
+        None => cx.arith_dtype(&a, &b)?,
     };
     let (Some(a_rank), Some(b_rank)) = (a.rank, b.rank) else { return Ok(cx.vague(None, dtype, vdevice)) };
     if a_rank == 0 || b_rank == 0 {
@@ -46,24 +46,23 @@ pub fn matmul(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `outer`: of two vectors.
 pub fn outer(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
-    let dtype = cx.common_dtype(&[&a, &b])?;
-    match (&a.shape, &b.shape) {
-        (Some(x), Some(y)) if x.len() == 1 && y.len() == 1 => Ok(cx.out(&[x[0], y[0]], dtype, a.vdevice())),
-        (Some(_), Some(_)) => Err("outer expects two vectors".to_owned()),
-        _ => Ok(cx.vague(Some(2), dtype, a.vdevice())),
+    if a.rank != Some(1) || b.rank != Some(1) {
+        return Err("torch.outer requires both inputs to be 1D tensors, of one dimension each.".to_owned());
+    }
+    // The element type and the device of the second vector do not matter to TVM.
+    match (&a.info.extents, &b.info.extents) {
+        (Extents::Known(x), Extents::Known(y)) => Ok(cx.out(&[x[0], y[0]], a.dtype(), None)),
+        _ => Ok(cx.vague(Some(2), a.dtype(), None)),
     }
 }
 
-/// `einsum`: the extent of each letter of the subscripts; `...` is not supported.
+/// `einsum`: the extent of each letter of the subscripts.
 pub fn einsum(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let tensors = cx.tensors(0)?;
     let refs: Vec<&Tensor> = tensors.iter().collect();
     let dtype = cx.common_dtype(&refs)?;
     let vdevice = cx.common_vdevice(&refs).ok().flatten();
     let subscripts = cx.text("subscripts").unwrap_or_default().replace(' ', "");
-    if subscripts.contains('.') {
-        return Ok(cx.vague(None, dtype, vdevice));
-    }
     let (inputs, output) = match subscripts.split_once("->") {
         Some((inputs, output)) => (inputs.to_owned(), output.to_owned()),
         None => {
@@ -74,19 +73,24 @@ pub fn einsum(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             (subscripts.clone(), once)
         }
     };
-    let inputs: Vec<&str> = inputs.split(',').collect();
+    let mut inputs: Vec<String> = inputs.split(',').map(str::to_owned).collect();
+    let output = with_axes_named(&mut inputs, &tensors, output, subscripts.contains("->"));
     if inputs.len() != tensors.len() {
+        if tensors.iter().any(|tensor| !matches!(tensor.info.extents, Extents::Known(_))) {
+            return Ok(cx.vague(None, dtype, vdevice));
+        }
         return Err(format!(
-            "Number of operands in the subscripts ({}) and in the tuple ({}) differ",
+            "Check failed: equation_.inputs.size() == input_shapes_.size() ({} vs. {}) : Number of operands does not match the \
+             equation",
             inputs.len(),
             tensors.len()
         ));
     }
     let mut known: Vec<(char, Dim)> = Vec::new();
     for (letters, tensor) in inputs.iter().zip(&tensors) {
-        let Some(shape) = &tensor.shape else { return Ok(cx.vague(Some(output.chars().count()), dtype, vdevice)) };
+        let Some(shape) = &tensor.shape else { return Ok(cx.vague(tensors[0].rank, dtype, vdevice)) };
         if letters.chars().count() != shape.len() {
-            return Err(format!("einsum subscripts `{letters}` do not name the {} axes of their operand", shape.len()));
+            return Err(format!("Index {0} out of bounds {0}: the subscripts `{letters}` name other axes", shape.len()));
         }
         for (letter, extent) in letters.chars().zip(shape.iter()) {
             match known.iter_mut().find(|(other, _)| *other == letter) {
@@ -106,5 +110,25 @@ pub fn einsum(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     match shape {
         Some(shape) => Ok(cx.out(&shape, dtype, vdevice)),
         None => Err("einsum: the output names an axis that no operand has".to_owned()),
+    }
+}
+
+/// Writes letters of no alphabet for the axes that `...` stands for, counted from the last one; returns the output with them.
+fn with_axes_named(inputs: &mut [String], tensors: &[Tensor], output: String, explicit: bool) -> String {
+    const DOTS: &str = "...";
+    let letters = |count: usize| (0..count).rev().filter_map(|at| char::from_u32(0xE000 + at as u32)).collect::<String>();
+    let mut most = None;
+    for (input, tensor) in inputs.iter_mut().zip(tensors) {
+        if input.contains(DOTS) {
+            let own = input.replace(DOTS, "").chars().count();
+            let count = tensor.rank.unwrap_or(0).saturating_sub(own);
+            *input = input.replace(DOTS, &letters(count));
+            most = most.max(Some(count));
+        }
+    }
+    match most {
+        None => output,
+        Some(most) if explicit => output.replace(DOTS, &letters(most)),
+        Some(most) => letters(most) + &output,
     }
 }

@@ -1,7 +1,7 @@
 //! Rearrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
 
 use super::{Deduce, Tensor, any, int};
-use crate::ir::{AttrValue, DType, DTypeCode, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId};
+use crate::ir::{AttrValue, DType, DTypeCode, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId, show_dim};
 use crate::tir::arith::{Analyzer, Bound};
 use std::rc::Rc;
 
@@ -10,14 +10,14 @@ pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(2)?;
     let data = cx.tensor(0)?;
     let shape = cx.shape_arg(1)?;
+    if let (Some(old), Some(new)) = (data.rank, cx.store.rank(&shape))
+        && new < old
+    {
+        return Err(format!(
+            "broadcast_to expects the input shape to have the number of ndim at least as the input tensor's. However, the given tensor has ndim {old} while the target shape has ndim {new}"
+        ));
+    }
     if let (Some(old), Some(new)) = (&data.shape, &cx.known(&shape)) {
-        if new.len() < old.len() {
-            return Err(format!(
-                "broadcast_to expects the input shape to have the number of ndim at least as the input tensor's. However, the given tensor has ndim {} while the target shape has ndim {}",
-                old.len(),
-                new.len()
-            ));
-        }
         for (old, new) in old.iter().rev().zip(new.iter().rev()) {
             if old.known() != Some(1) && cx.differ(*old, *new) {
                 return Err("broadcast_to expects the input tensor shape is broadcastable to the target shape.".to_owned());
@@ -55,16 +55,19 @@ pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         );
     };
     let refs: Vec<&Tensor> = tensors.iter().collect();
-    let dtype = cx.common_dtype(&refs)?;
-    let vdevice = loose_vdevice(cx, &refs);
     let axis = cx.int("axis");
     let rank = if axis.is_none() { Some(1) } else { tensors.iter().find_map(|tensor| tensor.rank) };
     check_rank(cx, &refs, rank)?;
-    if let ([only], _) = (tensors.as_slice(), rank) {
+    let dtype = cx.common_dtype(&refs)?;
+    let vdevice = loose_vdevice(cx, &refs);
+    let at = match rank {
+        Some(rank) => cx.axis(axis.unwrap_or(0), rank)?,
+        None => 0,
+    };
+    if let [only] = tensors.as_slice() {
         return Ok(cx.like(only, only.dtype()));
     }
     let Some(rank) = rank else { return Ok(cx.vague(None, dtype, vdevice)) };
-    let at = cx.axis(axis.unwrap_or(0), rank)?;
     let known: Vec<&Rc<[Dim]>> = tensors.iter().filter_map(|tensor| tensor.shape.as_ref()).collect();
     for other in known.iter().skip(1) {
         for index in (0..rank).filter(|index| *index != at) {
@@ -200,7 +203,14 @@ pub fn permute_dims(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let (dtype, vdevice) = (data.dtype(), data.vdevice());
     let axes = cx.ints("axes");
-    let Some(rank) = data.rank else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let Some(rank) = data.rank else {
+        return match axes {
+            None => Ok(cx.vague(None, dtype, vdevice)),
+            Some(_) => {
+                Err("Check failed: ndim != kUnknownNDim (-1 vs. -1) : The ndim is required to be known for axes".to_owned())
+            }
+        };
+    };
     let axes = match axes {
         None => (0..rank).rev().collect(),
         Some(axes) if axes.len() != rank => {
@@ -221,16 +231,23 @@ pub fn permute_dims(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// `split`: parts along an axis, at places or in a number of equal parts.
 pub fn split(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let is_list = matches!(cx.store.attr(cx.attrs, "indices_or_sections"), Some(AttrValue::Array(_)));
+    let sections = cx.int("indices_or_sections").filter(|sections| (1..=1 << 20).contains(sections));
+    // TVM refuses this where the call is made, so before all else.
+    if !is_list && sections.is_none() {
+        return Err(
+            "Check failed: n_section->value > 0 is false: Split op expects the input number of sections to be a positive \
+                    integer"
+                .to_owned(),
+        );
+    }
     let data = cx.tensor(0)?;
     let (dtype, vdevice) = (data.dtype(), data.vdevice());
     let at = match data.rank {
         Some(rank) => Some(cx.axis(cx.int("axis").unwrap_or(0), rank)?),
         None => None,
     };
-    let places = match cx.store.attr(cx.attrs, "indices_or_sections") {
-        Some(AttrValue::Array(_)) => cx.ints("indices_or_sections"),
-        _ => None,
-    };
+    let places = if is_list { cx.ints("indices_or_sections") } else { None };
     let shape = match (&data.info.extents, at) {
         (Extents::Known(shape), Some(at)) => Some((shape.to_vec(), at)),
         _ => None,
@@ -257,10 +274,7 @@ pub fn split(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         }
         return Ok(cx.tuple(&parts));
     }
-    let sections = cx.int("indices_or_sections").filter(|sections| (1..=1 << 20).contains(sections));
-    let Some(sections) = sections else {
-        return Err("Split op expects the input number of sections to be a positive integer".to_owned());
-    };
+    let sections = sections.unwrap_or(1);
     if sections == 1 {
         return Ok(cx.ty(0));
     }
@@ -300,9 +314,18 @@ pub fn collapse_sum_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// Fails if a shape is no sum over axes of the data: each of its extents is that of the data or one.
 fn collapses(cx: &mut Deduce<'_>, data: &Tensor, target: &Extents) -> Result<(), String> {
     let (Some(data), Some(target)) = (&data.shape, cx.known(target)) else { return Ok(()) };
-    let pairs = data.iter().rev().zip(target.iter().rev());
-    if target.len() > data.len() || pairs.into_iter().any(|(a, b)| b.known() != Some(1) && cx.differ(*a, *b)) {
-        return Err(format!("In {}, the data shape and the target shape do not match the rule of collapse sum.", cx.op));
+    let mut wanted = target.iter().rev().peekable();
+    for extent in data.iter().rev() {
+        let Some(other) = wanted.peek() else { break };
+        if other.known() != Some(1) && !cx.equal(*extent, **other) {
+            let [a, b] = [*extent, **other].map(|dim| show_dim(cx.store, dim));
+            return Err(format!(
+                "In {}, the data shape and the target shape do not match the rule of collapse sum: {a} and {b}. If they are \
+                 symbolic, consider use MatchCast first.",
+                cx.op
+            ));
+        }
+        wanted.next();
     }
     Ok(())
 }
@@ -399,12 +422,34 @@ pub fn gather_nd(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let indices = cx.tensor(1)?;
     let (dtype, vdevice) = (data.dtype(), data.vdevice());
-    let batch = usize::try_from(cx.int("batch_dims").unwrap_or(0)).unwrap_or(0);
-    let (Some(shape), Some(at)) = (&data.shape, &indices.shape) else { return Ok(cx.vague(None, dtype, vdevice)) };
-    let Some(depth) = at.last().and_then(|dim| dim.known()) else { return Ok(cx.vague(None, dtype, vdevice)) };
-    let taken = batch + usize::try_from(depth).unwrap_or(usize::MAX / 2);
-    if taken > shape.len() {
-        return Err("GatherND requires the last dimension of indices to be at most the rank of data".to_owned());
+    let batch = cx.int("batch_dims").unwrap_or(0);
+    if batch < 0 {
+        return Err(format!("Check failed: attrs->batch_dims >= 0 ({batch} vs. 0) : "));
+    }
+    let (Some(rank), Some(at_rank)) = (data.rank, indices.rank) else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let batch = batch as usize;
+    if batch > rank {
+        return Err(format!(
+            "GatherND batch_dims must be in range [0, data.ndim]. However, got batch_dims={batch}, data.ndim={rank}"
+        ));
+    }
+    if batch + 1 > at_rank {
+        return Err(format!(
+            "GatherND batch_dims cannot exceed indices.ndim-1. However, got batch_dims={batch}, indices.ndim={at_rank}"
+        ));
+    }
+    let Extents::Known(at) = &indices.info.extents else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let depth = at.last().and_then(|dim| usize::try_from(dim.known()?).ok());
+    let Some(depth) = depth else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let taken = batch + depth;
+    let Extents::Known(shape) = &data.info.extents else {
+        return Ok(cx.vague((at_rank + rank).checked_sub(taken + 1), dtype, vdevice));
+    };
+    if taken > rank {
+        return Err(
+            "GatherND requires the last dimension of indices to be less than or equal to the rank of data minus batch_dims"
+                .to_owned(),
+        );
     }
     let out: Vec<Dim> = at[..at.len() - 1].iter().chain(&shape[taken..]).copied().collect();
     Ok(cx.out(&out, dtype, vdevice))
@@ -415,6 +460,13 @@ pub fn index_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let indices = cx.tensors(1)?;
     let (dtype, vdevice) = (data.dtype(), data.vdevice());
+    for (at, index) in indices.iter().enumerate() {
+        if let Some(dtype) = index.dtype().filter(|dtype| !super::is_int(*dtype)) {
+            return Err(format!(
+                "index_tensor requires every index tensor to have an integer dtype; index {at} has dtype {dtype}"
+            ));
+        }
+    }
     if data.rank.is_some_and(|rank| indices.len() > rank) {
         return Err(format!(
             "index_tensor received {} index tensors, but data has only {} dimensions",
@@ -423,12 +475,7 @@ pub fn index_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         ));
     }
     let mut shape: Option<Vec<Dim>> = Some(Vec::new());
-    for (at, index) in indices.iter().enumerate() {
-        if let Some(dtype) = index.dtype().filter(|dtype| !super::is_int(*dtype)) {
-            return Err(format!(
-                "index_tensor requires every index tensor to have an integer dtype; index {at} has dtype {dtype}"
-            ));
-        }
+    for index in &indices {
         shape = match (&shape, &index.info.extents) {
             (Some(shape), Extents::Known(next)) => cx.broadcast(shape, next)?,
             _ => None,
@@ -448,9 +495,8 @@ pub fn index_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn meshgrid(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let tensors = cx.tensors(0)?;
     let refs: Vec<&Tensor> = tensors.iter().collect();
-    if let Some((at, rank)) =
-        tensors.iter().enumerate().find_map(|(at, tensor)| Some((at, tensor.rank.filter(|rank| *rank != 1)?)))
-    {
+    if let Some(at) = tensors.iter().position(|tensor| tensor.rank != Some(1)) {
+        let rank = tensors[at].rank.map_or(-1, |rank| rank as i64);
         return Err(format!("meshgrid expects each input tensor to be 1D. Got ndim = {rank} at index {at}"));
     }
     let dtype = cx.common_dtype(&refs)?;
@@ -465,6 +511,11 @@ pub fn meshgrid(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// `one_hot`: a new axis of `depth`.
 pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    let depth = cx.int("depth").unwrap_or(0);
+    // TVM refuses this where the call is made.
+    if depth < 1 {
+        return Err(format!("Check failed: (depth > 0) is false: one_hot: depth must be positive, but got {depth}"));
+    }
     let indices = cx.tensor(0)?;
     let value = cx.ty(1);
     let dtype: Option<DType> = match cx.store.type_of_id(value) {
@@ -472,12 +523,8 @@ pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         _ => None,
     };
     cx.whole_numbers(&indices, "one_hot op", "indices")?;
-    let depth = cx.int("depth").unwrap_or(0);
-    if depth < 1 {
-        return Err(format!("one_hot: depth must be positive, but got {depth}"));
-    }
     let Some(rank) = indices.rank else { return Ok(cx.vague(None, dtype, indices.vdevice())) };
-    let at = cx.axis(cx.int("axis").unwrap_or(-1), rank + 1)?;
+    let at = cx.axis(cx.int("axis").unwrap_or(-1), rank + 1).map_err(|message| format!("Check failed: {message}"))?;
     let Some(mut shape) = indices.dims() else {
         return Ok(cx.vague(Some(rank + 1), dtype, indices.vdevice()));
     };

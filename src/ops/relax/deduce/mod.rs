@@ -303,6 +303,16 @@ impl Deduce<'_> {
         a != b && (is_expr(a) || is_expr(b)) && self.proves_unequal(a, b)
     }
 
+    /// True if an extent is at least another one for all values of their symbols.
+    pub fn at_least(&mut self, a: Dim, b: Dim) -> bool {
+        if let (Some(a), Some(b)) = (a.known(), b.known()) {
+            return a >= b;
+        }
+        let [a, b] = [a, b].map(|dim| self.wide(dim)).map(|dim| self.store.prim_of_dim(dim));
+        let reached = binary(self.store, PrimOp::Ge, a, b);
+        self.over_extents(reached).can_prove(self.store, reached)
+    }
+
     /// True if an extent can never be a multiple of `by`.
     pub fn is_never_multiple(&mut self, dim: Dim, by: i64) -> bool {
         let rest = dim_arith(self.store, PrimOp::FloorMod, dim, int(by));
@@ -377,6 +387,14 @@ impl Deduce<'_> {
             }
         }
         Ok(found.filter(|_| all))
+    }
+
+    /// Returns the element type of a binary operator: that of the first tensor if both are known. Truth values mix with any.
+    pub fn arith_dtype(&self, a: &Tensor, b: &Tensor) -> Result<Option<DType>, String> {
+        match (a.dtype(), b.dtype()) {
+            (Some(a), Some(b)) if a == DType::BOOL || b == DType::BOOL => Ok(Some(a)),
+            _ => self.common_dtype(&[a, b]),
+        }
     }
 
     /// Returns the device of all tensors that have one; an error when two differ.

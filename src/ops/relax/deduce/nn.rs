@@ -6,14 +6,13 @@ use crate::ir::{DType, Dim, Extents, PrimOp, TypeId};
 /// `softmax`, `log_softmax`: the type of the input, whose axis has to exist.
 pub fn softmax(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
-    if let Some(rank) = data.rank {
-        cx.axis(cx.int("axis").unwrap_or(-1), rank)?;
-    }
+    let Some(rank) = data.rank else { return Ok(cx.ty(0)) };
     if let Some(dtype) = data.dtype()
         && !dtype.is_float()
     {
         return Err(format!("Softmax requires the input tensor to have float dtype. However, the given input dtype is {dtype}"));
     }
+    cx.axis(cx.int("axis").unwrap_or(-1), rank)?;
     Ok(cx.ty(0))
 }
 
@@ -22,17 +21,17 @@ pub fn batch_norm(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(5)?;
     let tensors = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?, cx.tensor(3)?, cx.tensor(4)?];
     let refs: Vec<&Tensor> = tensors.iter().collect();
-    let dtype = cx.common_dtype(&refs)?;
-    if let Some(dtype) = dtype
-        && !dtype.is_float()
-    {
-        return Err(format!("{} expects that data must be float, but got {dtype}", cx.op));
-    }
     let data = &tensors[0];
     let axis = match data.rank {
         Some(rank) => Some(cx.axis(cx.int("axis").unwrap_or(1), rank)?),
         None => None,
     };
+    if let Some(dtype) = data.dtype()
+        && !dtype.is_float()
+    {
+        return Err(format!("{} requires the input data to have float dtype. However, the given data dtype is {dtype}", cx.op));
+    }
+    cx.common_dtype(&refs)?;
     for other in &tensors[1..] {
         if other.rank.is_some_and(|rank| rank != 1) {
             return Err(format!(
@@ -69,9 +68,11 @@ pub fn dropout(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn prelu(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     cx.tensor(1)?;
-    if let Some(rank) = data.rank.filter(|rank| *rank > 1) {
-        cx.axis(cx.int("axis").unwrap_or(1), rank)?;
+    let Some(rank) = data.rank else { return Ok(cx.ty(0)) };
+    if let Some(dtype) = data.dtype().filter(|dtype| !dtype.is_float()) {
+        return Err(format!("Prelu requires the input tensor to have float dtype. However, the given input dtype is {dtype}"));
     }
+    cx.axis(cx.int("axis").unwrap_or(1), rank)?;
     Ok(cx.ty(0))
 }
 
@@ -79,10 +80,11 @@ pub fn prelu(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn pad(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let widths = cx.ints("pad_width").unwrap_or_default();
-    let Extents::Known(shape) = &data.info.extents else { return Ok(cx.vague(data.rank, data.dtype(), None)) };
-    if widths.len() != 2 * shape.len() {
-        return Err(format!("Illegal pad_width: {} numbers for {} axes", widths.len(), shape.len()));
+    let rank = data.rank.map_or(-1, |rank| rank as i64);
+    if widths.len() as i64 != 2 * rank {
+        return Err(format!("Check failed: Illegal pad_width: {} numbers for {rank} axes", widths.len()));
     }
+    let Extents::Known(shape) = &data.info.extents else { return Ok(cx.vague(data.rank, data.dtype(), None)) };
     let out: Vec<Dim> = shape
         .iter()
         .enumerate()
@@ -177,8 +179,15 @@ pub fn attention_var_len(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `cross_entropy_with_logits`: a scalar.
 pub fn cross_entropy(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let (predictions, labels) = (cx.tensor(0)?, cx.tensor(1)?);
-    let dtype = cx.common_dtype(&[&predictions, &labels])?;
+    let dtype = cx.arith_dtype(&predictions, &labels)?;
     let vdevice = cx.common_vdevice(&[&predictions, &labels])?;
+    if let (Some(a), Some(b)) = (predictions.rank, labels.rank)
+        && a != b
+    {
+        return Err(format!(
+            "CrossEntropy requires predictions and labels to have the same ndim. However, the ndim of predictions is {a} while the ndim of labels is {b}"
+        ));
+    }
     if let (Some(a), Some(b)) = (&predictions.shape, &labels.shape)
         && (a.len() != b.len() || a.iter().zip(b.iter()).any(|(x, y)| cx.differ(*x, *y)))
     {
@@ -200,6 +209,9 @@ pub fn nll_loss(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if let Some(other) = targets.dtype().filter(|dtype| !is_int(*dtype)) {
         return Err(format!("NLLLoss expects the dtype of targets to be int/uint. However, the dtype of targets is {other}"));
     }
+    if predictions.rank == Some(0) {
+        return Err("NLLLoss expects the ndim of predictions >= 1. However, the ndim of predictions is 0".to_owned());
+    }
     if let (Some(a), Some(b)) = (predictions.rank, targets.rank)
         && a.saturating_sub(2) != b.saturating_sub(1)
     {
@@ -209,7 +221,7 @@ pub fn nll_loss(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         predictions.shape.as_ref().and_then(|shape| if shape.len() == 1 { shape.first() } else { shape.get(1) }.copied());
     if cx.args.len() > 2 {
         let weights = cx.tensor(2)?;
-        dtype = cx.common_dtype(&[&predictions, &weights])?;
+        dtype = cx.arith_dtype(&predictions, &weights)?;
         if let Some(rank) = weights.rank.filter(|rank| *rank != 1) {
             return Err(format!("NLLLoss expects the ndim of weights == 1. However, the ndim of weights is {rank}"));
         }

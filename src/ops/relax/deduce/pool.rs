@@ -34,9 +34,11 @@ fn pool(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
         }
         let steps = cx.arith(PrimOp::FloorDiv, rest, int(stride));
         let mut count = cx.arith(PrimOp::Add, steps, int(1));
-        if ceil && let (Some(whole), Some(extent)) = (steps.known(), extent.known()) {
-            // A window that would begin in the padding behind the data is left out.
-            if whole.saturating_mul(stride) >= extent.saturating_add(at(&padding, axis, 0)) {
+        // A window that would begin in the padding behind the data is left out.
+        if ceil {
+            let begin = cx.arith(PrimOp::Mul, steps, int(stride));
+            let behind = cx.arith(PrimOp::Add, extent, int(at(&padding, axis, 0)));
+            if cx.at_least(begin, behind) {
                 count = steps;
             }
         }

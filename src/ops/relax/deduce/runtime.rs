@@ -366,7 +366,7 @@ fn parts(cx: &mut Deduce<'_>, op: &str) -> Result<TypeId, String> {
     let shape = match &data.info.extents {
         Extents::Known(shape) => shape,
         Extents::Var(_) => return Ok(cx.ty(0)),
-        _ => return Err(format!("input tensor of {op} should have defined shape.")),
+        _ => return Err(format!("Check failed: input tensor of {op} should have defined shape.")),
     };
     let (axis, workers) = (cx.int("axis").unwrap_or(0), cx.int("num_workers").unwrap_or(1).max(1));
     let Some(extent) = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)) else {

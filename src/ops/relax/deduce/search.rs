@@ -15,7 +15,7 @@ pub fn where_(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             "Where requires the input condition tensor to have boolean dtype. However, the given condition dtype is {dtype}"
         ));
     }
-    let dtype = cx.common_dtype(&[&a, &b])?;
+    let dtype = cx.arith_dtype(&a, &b)?;
     let vdevice = cx.common_vdevice(&[&cond, &a, &b]).ok().flatten();
     let rank = match (cond.rank, a.rank, b.rank) {
         (Some(x), Some(y), Some(z)) => Some(x.max(y).max(z)),
@@ -49,7 +49,10 @@ pub fn bucketize(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Err(format!("Bucketize requires boundary to be 1-D array but got {rank}"));
     }
     let dtype = if cx.flag("out_int32") { DType::I32 } else { DType::I64 };
-    Ok(cx.like(&data, Some(dtype)))
+    match data.info.extents {
+        Extents::Known(_) => Ok(cx.like(&data, Some(dtype))),
+        _ => Ok(cx.vague(data.rank, Some(dtype), data.vdevice())),
+    }
 }
 
 /// `argsort`: indices in the shape of the input.
@@ -67,7 +70,8 @@ pub fn topk(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let (values, indices) = match &data.info.extents {
         Extents::Known(shape) => {
             let mut shape = shape.to_vec();
-            let at = cx.axis(cx.int("axis").unwrap_or(-1), shape.len())?;
+            let axis = cx.int("axis").unwrap_or(-1);
+            let at = cx.axis(axis, shape.len()).map_err(|_| format!("Index {axis} out of bounds {}", shape.len()))?;
             if k > 0 && shape[at].known().is_none_or(|extent| k < extent) {
                 shape[at] = int(k);
             }
@@ -134,7 +138,9 @@ pub fn multinomial(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             ));
         }
     }
-    if let (Some(a), Some(b)) = (&samples.shape, &indices.shape) {
+    if let (Extents::Known(_), Extents::Known(a), Extents::Known(b)) =
+        (&prob.info.extents, &samples.info.extents, &indices.info.extents)
+    {
         if !cx.equal(a[0], b[0]) {
             return Err(
                 "Multinomial_from_uniform op requires the input uniform_sample and sample_indices to have the same batch \

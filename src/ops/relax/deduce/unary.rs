@@ -14,7 +14,7 @@ pub fn arith(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `clip`: the type of the input, whatever the bounds.
 pub fn clip(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(3)?;
-    let data = cx.tensor(0)?;
+    let Ok(data) = cx.tensor(0) else { return Ok(cx.ty(0)) };
     let dtype = data.dtype();
     Ok(cx.like(&data, dtype))
 }
@@ -34,6 +34,12 @@ pub fn float_arith(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn check(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     Ok(cx.like(&data, Some(DType::BOOL)))
+}
+
+/// `sort` and the like: the type of the input, which is a tensor.
+pub fn same_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
+    cx.tensor(0)?;
+    Ok(cx.ty(0))
 }
 
 /// `astype`: the shape of the input, another element type.

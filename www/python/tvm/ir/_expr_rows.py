@@ -93,7 +93,7 @@ def _make_var(number, words):
 
 def _make_global(number, words):
     found = GlobalVar(name_of(words[2]))
-    found.__dict__["_e"] = number
+    found.__dict__.update(_e=number, _named=True)
     if words[1] != NONE:
         found.__dict__["_load"] = load_expr
         del found.__dict__["name_hint"]

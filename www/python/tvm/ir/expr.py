@@ -26,7 +26,9 @@ from .type import (
     FuncType,
     PointerType,
     PrimType,
+    ShapeType,
     StringType,
+    TensorType,
     TupleType,
     Type,
     dtype_text,
@@ -112,6 +114,8 @@ class Expr(Node):
             if operation is None or not known:
                 return NotImplemented
             return operation(other, self) if swap else operation(self, other)
+        if name in ("lshift", "rshift", "and", "or", "xor"):
+            return NotImplemented
         name = {
             "sub": "subtract",
             "mul": "multiply",
@@ -261,10 +265,14 @@ class Expr(Node):
 
     def __getitem__(self, index):
         if isinstance(self.ty, TupleType) and isinstance(index, int):
-            if not -len(self.ty.fields) <= index < len(self.ty.fields):
-                raise IndexError("Index out of bounds: tuple index out of range")
-            return TupleGetItem(self, index % len(self.ty.fields))
+            if index < 0:
+                raise IndexError(f"Index out of bounds: Tuple {self} cannot be accessed with negative index {index}")
+            if index >= len(self.ty.fields):
+                raise IndexError(f"Index out of bounds: Tuple {self} is of size {len(self.ty.fields)}, and cannot be accessed with index {index}")
+            return TupleGetItem(self, index)
         if not is_prim_expr(self) and isinstance(index, int):
+            if self.ty is not MISSING and not isinstance(self.ty, TensorType) and not getattr(self, "_is_relay", False) and type(self.ty).__module__ == Type.__module__:
+                raise TypeError(f"Type relax.{type(self.ty).__name__} does not support subscript")
             return TupleGetItem(self, index)
         raise TypeError(f"'{type(self).__name__}' object is not subscriptable")
 
@@ -276,6 +284,8 @@ class Expr(Node):
     def __call__(self, *args, attrs=None):
         if is_prim_expr(self):
             raise TypeError("A primitive-valued expression cannot be called")
+        if isinstance(self.ty, (TensorType, ShapeType, TupleType)) and _engine.is_relax():
+            raise TypeError(f"Expression of type {self.ty} cannot be called")
         return make_call(self, args, attrs)
 
 
@@ -304,8 +314,18 @@ class Constant(Expr):
 class GlobalVar(Expr):
     """A reference to a function of the module, by name."""
 
+    known = {}
+    """The variables of the functions of Relax that were last read from the engine, by name: a call in a program has the type of one."""
+
     def __init__(self, name_hint, type_annot=None):
         self.name_hint = str(name_hint)
+
+    def _get_type(self):
+        ty = super()._get_type()
+        other = GlobalVar.known.get(self.name_hint) if ty is MISSING and "_named" in self.__dict__ else None
+        return ty if other is None or other is self else other.ty
+
+    ty = property(_get_type, Expr._set_type)
 
     def __call__(self, *args):
         return make_call(self, args)
@@ -494,7 +514,7 @@ class TupleGetItem(Expr):
         ty = tuple_value.ty
         if isinstance(ty, TupleType):
             if not 0 <= self.index < len(ty.fields):
-                raise ValueError(f"Index out of bounds: Tuple {tuple_value} is of size {len(ty.fields)}, and cannot be accessed with index {index}")
+                raise IndexError(f"Index out of bounds: Tuple {tuple_value} is of size {len(ty.fields)}, and cannot be accessed with index {index}")
             self._ty = ty.fields[self.index]
 
     tuple = property(lambda self: self.tuple_value)

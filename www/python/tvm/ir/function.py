@@ -32,8 +32,9 @@ class BaseFunc(Expr):
         return self._copy(attrs=DictAttrs(fields | dict(new)))
 
     def with_attrs(self, attr_map):
-        """The function with these attributes, and no others."""
-        return self._copy(attrs=attr_map if isinstance(attr_map, DictAttrs) else DictAttrs(dict(attr_map.items())))
+        """The function with these attributes beside its own."""
+        fields = dict(self.attrs.items()) if self.attrs is not None else {}
+        return self._copy(attrs=DictAttrs({**fields, **dict(attr_map.items())}))
 
     def without_attr(self, attr_key):
         """The function without an attribute."""

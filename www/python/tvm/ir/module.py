@@ -223,9 +223,10 @@ class IRModule(Node):
         return made
 
     def with_attrs(self, attr_map):
-        """The module with these attributes, and no others."""
+        """The module with these attributes beside its own."""
         made = self.clone()
-        made.attrs = attr_map if isinstance(attr_map, DictAttrs) else DictAttrs(dict(attr_map))
+        fields = dict(self.attrs.items()) if self.attrs is not None else {}
+        made.attrs = DictAttrs({**fields, **dict(attr_map.items())})
         return made
 
     def without_attr(self, attr_key):
@@ -298,6 +299,8 @@ class IRModule(Node):
                 var = GlobalVar(name)
             made._set(var, made._functions[name])
             at += 2
+        if not made._relay:
+            GlobalVar.known = made._vars
         made.type_definitions = {}
         for _ in range(words[at]):
             from ..relay.adt import definition

@@ -177,6 +177,7 @@ class Pass(Object):
     """The base class of passes: called with a module, it gives the module that it makes of it."""
 
     _info = None
+    pass_info = property(lambda self: self.info, doc="The same as `info`.")
 
     @property
     def info(self):

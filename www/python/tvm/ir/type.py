@@ -85,7 +85,7 @@ class MissingType(Type):
         return False
 
     def __str__(self):
-        return "MissingType"
+        return "ir.Type(span=None)"
 
 
 MISSING = MissingType()

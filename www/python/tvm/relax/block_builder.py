@@ -185,7 +185,7 @@ class BlockBuilder:
 
     def _adopt(self, var, expr):
         """The value that was bound has its type now: the object that was given has, too."""
-        if expr.__dict__.get("_ty") is not None or isinstance(expr, Var):
+        if expr.__dict__.get("_ty") is not None or isinstance(expr, Var) or not _shallow(expr):
             return
         found = self._do(Build.LOOKUP_BINDING, var._e)[0]
         if found and found - 1 != expr.__dict__.get("_e"):
@@ -351,9 +351,14 @@ def _shallow(expr):
     """True if the parts of an expression need no bindings of their own."""
     from ..ir.expr import Call, TupleGetItem
 
+    def bound(part):
+        return isinstance(part, (Call, TupleGetItem)) and part.ty is MISSING
+
     if isinstance(expr, Call):
-        return all(not isinstance(arg, (Call, TupleGetItem)) or arg.ty is not MISSING for arg in expr.args)
-    return isinstance(expr, TupleGetItem)
+        return not any(bound(arg) or isinstance(arg, Tuple) and not _shallow(arg) for arg in expr.args)
+    if isinstance(expr, Tuple):
+        return not any(isinstance(field, (Call, TupleGetItem)) or isinstance(field, Tuple) and not _shallow(field) for field in expr.fields)
+    return not isinstance(expr, TupleGetItem) or not isinstance(expr.tuple_value, (Call, TupleGetItem))
 
 
 def _ret_type(ty, params):
@@ -367,17 +372,20 @@ def _error_of(message):
     lower = message.lower()
     if "check failed" in lower or "internalerror" in lower or _OF_BUILDER.search(message):
         return InternalError(message)
-    if message.startswith("Index out of bounds"):
+    if message.startswith("Index "):
         return IndexError(message)
+    if _OF_TENSORS.search(message):
+        return TypeError(message)
     return ValueError(message) if _OF_VALUES.search(message) or not _OF_KINDS.search(message) else TypeError(message)
 
 
 _OF_BUILDER = re.compile(r"It is impossible to match cast|no block is being built|EmitOutput has to be called")
+_OF_TENSORS = re.compile(r"have same type with|to be a Tensor\. However|to be a Tuple of Tensors\. However|to have the same dtype\. However")
 _OF_KINDS = re.compile(
     r"\b(requires?|expects?|needs|must be|should be|takes)\b.*\b([Tt]ensors?|Shape|[Tt]uple|ShapeExpr|PrimExpr|Var|types?)\b"
     r"|\bd(ata)?type\b|data must be float"
 )
-_OF_VALUES = re.compile(r"at least|have the rank|zero rank|known dtype|scalar or singleton|number of|same (ndim|shape|device)|ndim|dimension")
+_OF_VALUES = re.compile(r"at least|have the rank|zero rank|known dtype|scalar or singleton|same rank|type mismatch: expected|is broadcastable|to be divisible|number of|same (ndim|shape|device)|ndim|dimension")
 
 
 _ = (ATTRS, NONE, BindingBlock, DataflowVar, VarBinding)

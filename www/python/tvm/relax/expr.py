@@ -113,7 +113,7 @@ class ShapeExpr(Expr):
     def __init__(self, values, span=None):
         self.values = dims_of(values)
         if any(not isinstance(value, IntImm) and str(value.dtype) != "int64" for value in self.values):
-            raise RuntimeError("the value in ShapeType can only have dtype of int64")
+            raise InternalError("the value in ShapeType can only have dtype of int64")
 
     def _get_type(self):
         ty = self.__dict__.get("_ty")
@@ -197,6 +197,9 @@ class BindingBlock(Node):
 
     def __init__(self, bindings, span=None):
         self.bindings = Array(bindings)
+        wrong = next((item for item in self.bindings if not isinstance(item, Binding)), None)
+        if wrong is not None:
+            raise TypeError(f"a block is made of bindings, not of {type(wrong).__name__}")
 
     def _row_k(self, w):
         w.number(self._flow)
@@ -241,6 +244,9 @@ class Function(BaseFunc):
         ret_struct_info=None,
     ):
         self.params = Array(params)
+        wrong = next((param for param in self.params if not isinstance(param, Var)), None)
+        if wrong is not None:
+            raise TypeError(f"the parameters of a function are variables, not {type(wrong).__name__}")
         self.body = _sequence(body)
         self.ret_ty = ret_struct_info if ret_ty is None else ret_ty
         self.is_pure = bool(is_pure)
@@ -254,8 +260,11 @@ class Function(BaseFunc):
 
     @staticmethod
     def create_empty(params, ret_ty, is_pure=True, attrs=None, span=None):
-        """A function without a body."""
-        return Function(params, None, ret_ty, is_pure, attrs)
+        """A function whose body is a call of something that nobody has."""
+        output = Var("output", ret_ty)
+        value = Call(ExternFunc("_dummy_function"), [], None, [ret_ty])
+        value.ty = ret_ty
+        return Function(params, SeqExpr([BindingBlock([VarBinding(output, value)])], output), ret_ty, is_pure, attrs)
 
     def _row_e(self, w):
         _head(w, ExprKind.FUNCTION, self)

@@ -65,7 +65,7 @@ PIPELINE_MAP = {
 def get_pipeline(name="zero", **options):
     """The pipeline of a name."""
     if name not in PIPELINE_MAP:
-        raise ValueError(f"Unknown pre-built pipeline {name}, candidates are {list(PIPELINE_MAP)}")
+        raise ValueError(f"Unknown pre-built pipeline {name},candidates are {list(PIPELINE_MAP)}")
     return PIPELINE_MAP[name](**options)
 
 

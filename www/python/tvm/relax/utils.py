@@ -36,7 +36,7 @@ def bind_symbolic_vars(func, binding_map):
     from ..ir.module import IRModule
     from .transform import BindSymbolicVars
 
-    mod = BindSymbolicVars(binding_map, "main")(IRModule({"main": func}))
+    mod = BindSymbolicVars(binding_map, "main")(IRModule({"main": func, **_stand_ins(func, "main")}))
     return mod["main"]
 
 
@@ -45,7 +45,21 @@ def bind_params(func, binding_map):
     from ..ir.module import IRModule
     from .transform import BindParams
 
-    return BindParams("main", binding_map)(IRModule({"main": func}))["main"]
+    return BindParams("main", binding_map)(IRModule({"main": func, **_stand_ins(func, "main")}))["main"]
+
+
+def _stand_ins(func, *known):
+    """Linked functions for those that a function by itself calls, of the types that the calls have."""
+    from ..ir.type import AnyType, FuncType
+    from .analysis import all_global_vars
+    from .expr import ExternFunc
+
+    found = {}
+    for var in all_global_vars(func):
+        if var.name_hint not in known:
+            ty = var.ty if isinstance(var.ty, FuncType) else FuncType.opaque_func(ret=AnyType())
+            found[var.name_hint] = ExternFunc(var.name_hint, ty)
+    return found
 
 
 def _check_recursion(func, functions):
@@ -84,7 +98,10 @@ def inline_functions(func, function_map):
     while own in names:
         own += "_"
     inner = {name: other.without_attr("global_symbol") for name, other in zip(names, function_map.values())}
-    made = InlinePrivateFunctions()(IRModule({own: func.with_attr("global_symbol", own), **inner}))[own]
+    others = {}
+    for each in (func, *inner.values()):
+        others.update(_stand_ins(each, own, *inner))
+    made = InlinePrivateFunctions()(IRModule({own: func.with_attr("global_symbol", own), **inner, **others}))[own]
     symbol = func.attrs.get("global_symbol") if func.attrs else None
     return made.with_attr("global_symbol", symbol) if symbol is not None else made.without_attr("global_symbol")
 

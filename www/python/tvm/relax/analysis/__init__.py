@@ -225,7 +225,7 @@ def well_formed(obj, check_ty=True, *, check_struct_info=True):
 
 def get_static_type(ty):
     """The type without symbolic extents."""
-    from ...ir.type import AnyType, FuncType, ShapeType, TensorType, TupleType
+    from ...ir.type import AnyType, FuncType, PackedFuncType, ShapeType, TensorType, TupleType
 
     if isinstance(ty, TensorType):
         return TensorType(None, ty.dtype, None, ty.ndim)
@@ -235,6 +235,8 @@ def get_static_type(ty):
         return TupleType([get_static_type(field) for field in ty.fields])
     if isinstance(ty, FuncType) and ty.params is not None:
         return FuncType([get_static_type(item) for item in ty.params], get_static_type(ty.ret), ty.purity)
+    if isinstance(ty, FuncType):
+        return PackedFuncType()
     _ = AnyType
     return ty
 

@@ -75,11 +75,18 @@ def call(name, args, kwargs):
     try:
         made = value_of(f"R.{name}({', '.join(parts)})", given)
     except _engine.EngineError as exc:
-        raise TypeError(str(exc)) from None
+        raise _error_of(name, str(exc)) from None
     window = _WINDOW.fullmatch(name)
     if window and getattr(made, "attrs", None) is not None:
         _check_window(made.attrs, int(window[1]))
     return made
+
+
+def _error_of(name, message):
+    """What TVM raises where a call cannot be made: most often an argument is of another kind."""
+    if "copies an extent" in message:
+        return IndexError(message)
+    return InternalError(message) if name == "reshape" and "Reshape" in message else TypeError(message)
 
 
 _MAKES_ELEMENTS = ("ones", "zeros", "hamming_window")
@@ -94,9 +101,18 @@ def _checked(name, args, kwargs):
     given = dict(zip(names, args)) | kwargs
     if name in _MAKES_ELEMENTS and given.get("dtype") is None:
         raise TypeError(f"{name}() needs a dtype")
+    if name in ("full", "full_like") and isinstance(given.get("fill_value"), float):
+        from ...tirx.expr import FloatImm
+
+        value = FloatImm("float32", given["fill_value"])
+        args, kwargs = [value if arg is given["fill_value"] else arg for arg in args], {key: value if key == "fill_value" else arg for key, arg in kwargs.items()}
+    if name in ("invoke_closure", "invoke_pure_closure") and len(args) > 2:
+        args, kwargs = args[:2], {"ty_args": args[2], **kwargs}
     shape = given.get("shape")
     if isinstance(shape, (int, float)) or is_prim_expr(shape):
         raise TypeError("shape must be a tuple/list or a Relax shape expression")
+    if name == "reshape" and isinstance(shape, (list, tuple)) and any(isinstance(item, int) and item < -1 for item in shape):
+        raise InternalError("Reshape requires all values in the new shape to be positive except a single -1")
 
     def plain(key, value):
         return value.dtype if kinds.get(key) == "dtype" and isinstance(value, PrimType) else value

@@ -58,6 +58,13 @@ def RunCodegen(target_options=None, entry_functions=None):
     return run_codegen_pass(target_options, entry_functions)
 
 
+def LazyTransformParams(fget_item="get_item", fset_item="set_item", extra_get_item_params=None, extra_set_item_params=None):
+    """A pass that fetches weights where they are needed and hands results over, with further parameters for both functions."""
+    from .lazy_params import lazy_transform_params_pass
+
+    return lazy_transform_params_pass(fget_item, fset_item, extra_get_item_params, extra_set_item_params)
+
+
 def BindParams(func_name, params):
     """A pass that replaces parameters of a function by constants, by variable or name."""
     from .bind import bind_params_pass

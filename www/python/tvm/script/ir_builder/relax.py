@@ -1,8 +1,9 @@
 """`R`: programs of Relax, call by call."""
 
-from ...ir.expr import Var
+from ...ir.expr import GenericConst, Var
 from ...relax import op as _op
 from ...relax.expr import BindingBlock, DataflowBlock, DataflowVar, Function, MatchCast, SeqExpr, VarBinding
+from ...relax.expr import If as IfExpr
 from ...relax.utils import convert_to_expr
 from .. import relax as _types
 from ..._absent import Absent
@@ -52,7 +53,7 @@ class FunctionFrame(Frame):
     def close(self):
         """Makes the function."""
         if self.result is None:
-            raise ValueError("the function has no result: R.func_ret_value gives it one")
+            raise ValueError("A Relax function must have a return value. Please use `return` to return an Expr")
         if self.name is None:
             raise ValueError("the function has no name: R.func_name gives it one")
         blocks = [(DataflowBlock if flow else BindingBlock)(bindings) for flow, bindings in self.blocks if bindings]
@@ -107,6 +108,76 @@ class BlockFrame(Frame):
         return self
 
 
+class BranchFrame(Frame):
+    """One branch of a conditional: its last binding is its value."""
+
+    def __init__(self, word):
+        self.word = word
+
+    def opened(self):
+        """Begins bindings of its own."""
+        self.around, self.parent_if = _function(), innermost(IfFrame, "R.If()")
+        if self.word in self.parent_if.branches:
+            raise ValueError(f"Duplicate R.{self.word} frames, previous one is already there")
+        self.outer, self.around.blocks = self.around.blocks, []
+        return self
+
+    def close(self):
+        """Makes the branch, whose value gets a name of its own."""
+        blocks, self.around.blocks = self.around.blocks, self.outer
+        found = [(flow, bindings) for flow, bindings in blocks if bindings]
+        if not found:
+            raise ValueError(f"R.{self.word} has no binding: the last one is its value")
+        last = found[-1][1].pop()
+        var, value = last.var, last.value
+        name = self.around.names.get(var, var.name)
+        if isinstance(last, MatchCast) or not isinstance(value, (Var, GenericConst)):
+            new = Var(f"{name}_{self.word.lower()}", var.ty)
+            found[-1][1].append(MatchCast(new, value, last.ty) if isinstance(last, MatchCast) else VarBinding(new, value))
+            value = new
+        made = [(DataflowBlock if flow else BindingBlock)(bindings) for flow, bindings in found if bindings]
+        self.parent_if.branches[self.word] = (name, SeqExpr(made, value), var.ty)
+
+
+class IfFrame(Frame):
+    """A conditional that is being built; `var` is what it gives."""
+
+    def __init__(self, condition):
+        self.condition, self.branches, self.var = condition, {}, None
+
+    def close(self):
+        """Binds the conditional."""
+        from ...relax.analysis import type_lca
+
+        for word in ("Then", "Else"):
+            if word not in self.branches:
+                raise ValueError(f"The body of {'else' if word == 'Else' else 'then'} part is expected to be defined before exiting.")
+        (name, then, ty), (other, orelse, other_ty) = self.branches["Then"], self.branches["Else"]
+        if name != other:
+            raise ValueError(
+                "This last binding of both branches must provide the same variable. However, the R.Then branch provides variable "
+                f"{name}, while the R.Else branch provides variable {other}"
+            )
+        around = _function()
+        self.var = around.bind(IfExpr(self.condition, then, orelse), type_lca(ty, other_ty))
+        around.names[self.var] = name
+
+
+def If(condition):  # noqa: N802 - TVM's name
+    """Opens a conditional."""
+    return IfFrame(convert_to_expr(condition))
+
+
+def Then():  # noqa: N802 - TVM's name
+    """Opens the branch that is taken if the condition holds."""
+    return BranchFrame("Then")
+
+
+def Else():  # noqa: N802 - TVM's name
+    """Opens the other branch."""
+    return BranchFrame("Else")
+
+
 def function(is_pure=True, is_private=False):
     """Opens a function."""
     return FunctionFrame(is_pure, is_private)
@@ -118,7 +189,10 @@ def _function():
 
 def func_name(name):
     """Names the function."""
-    _function().name = name
+    frame = _function()
+    if frame.name is not None:
+        raise ValueError(f'Duplicate function name, previous one is: "{frame.name}"')
+    frame.name = name
 
 
 def arg(name, ty):
@@ -143,7 +217,13 @@ func_ret_struct_info = func_ret_type = func_ret_ty
 
 def func_ret_value(value):
     """Sets the result."""
-    _function().result = value
+    frame = _function()
+    if frame.result is not None:
+        raise ValueError(
+            f"Relax functions do not support multiple return statement.  However, return of {value} occurred after a return of "
+            f"{frame.result}.  Please make sure function only has a single return statement, which appears at the end of function."
+        )
+    frame.result = value
 
 
 def dataflow():
@@ -154,6 +234,8 @@ def dataflow():
 def output(*vars):
     """Makes variables of the dataflow block visible outside of it."""
     frame = innermost(BlockFrame, "R.dataflow()")
+    if frame.output_vars:
+        raise ValueError("It is not allowed for a dataflow block to have multiple output operation.")
     frame.output_vars = list(vars)
     for var in vars:
         _function().outputs[var] = True
@@ -191,6 +273,6 @@ def emit_var_binding(value):
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in ("If", "Then", "Else", "SeqExpr"):
-        return Absent(f"R.{name} of the builder", "R.function in a text has conditionals")
+    if name == "SeqExpr":
+        return Absent("R.SeqExpr of the builder", "R.function in a text has sequences")
     return getattr(_types, name)
