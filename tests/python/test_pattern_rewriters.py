@@ -1,7 +1,6 @@
 """Rewriters of patterns: tuples that no program builds, results, functions that rules add, alternatives."""
 
 import pytest
-
 import tvm
 from tvm import relax
 from tvm.relax.dpl import PatternMatchingRewriter, TuplePattern, is_op, wildcard

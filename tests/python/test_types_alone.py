@@ -1,7 +1,6 @@
 """Types that stand alone, and linked functions."""
 
 import pytest
-
 import tvm
 from tvm import relax, tirx
 

@@ -161,6 +161,9 @@ pub fn multinomial(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             let rows = shape[0];
             Ok(cx.out(&[rows, int(1)], dtype, prob.vdevice()))
         }
-        _ => Ok(cx.vague(Some(2), dtype, prob.vdevice())),
+        _ => {
+            let known = prob.rank.is_some() && samples.rank.is_some() && indices.rank.is_some();
+            Ok(cx.vague(known.then_some(2), dtype, prob.vdevice()))
+        }
     }
 }

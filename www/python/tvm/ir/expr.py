@@ -1,6 +1,7 @@
 """Expressions that all dialects have: variables, calls, tuples, references to functions, constants."""
 
 import json
+from weakref import WeakValueDictionary
 
 from .. import _engine
 from .._codes import ExprKind, ScalarKind
@@ -314,16 +315,19 @@ class Constant(Expr):
 class GlobalVar(Expr):
     """A reference to a function of the module, by name."""
 
-    known = {}
-    """The variables of the functions of Relax that were last read from the engine, by name: a call in a program has the type of one."""
+    known = WeakValueDictionary()
+    """For each name the module of Relax that was last read from the engine and has it: names in calls have the types of functions."""
 
     def __init__(self, name_hint, type_annot=None):
         self.name_hint = str(name_hint)
 
     def _get_type(self):
         ty = super()._get_type()
-        other = GlobalVar.known.get(self.name_hint) if ty is MISSING and "_named" in self.__dict__ else None
-        return ty if other is None or other is self else other.ty
+        mod = GlobalVar.known.get(self.name_hint) if ty is MISSING and "_named" in self.__dict__ else None
+        if mod is None or self.name_hint not in mod:
+            return ty
+        other = mod.get_global_var(self.name_hint)
+        return ty if other is self else other.ty
 
     ty = property(_get_type, Expr._set_type)
 

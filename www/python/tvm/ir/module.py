@@ -300,7 +300,7 @@ class IRModule(Node):
             made._set(var, made._functions[name])
             at += 2
         if not made._relay:
-            GlobalVar.known = made._vars
+            GlobalVar.known.update(dict.fromkeys(made._functions, made))
         made.type_definitions = {}
         for _ in range(words[at]):
             from ..relay.adt import definition

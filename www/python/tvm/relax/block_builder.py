@@ -12,7 +12,6 @@ from .expr import BindingBlock, DataflowVar, MatchCast, VarBinding
 from ..ir.type import MISSING
 
 
-
 class FunctionScope:
     """A function that is being built."""
 
@@ -385,7 +384,10 @@ _OF_KINDS = re.compile(
     r"\b(requires?|expects?|needs|must be|should be|takes)\b.*\b([Tt]ensors?|Shape|[Tt]uple|ShapeExpr|PrimExpr|Var|types?)\b"
     r"|\bd(ata)?type\b|data must be float"
 )
-_OF_VALUES = re.compile(r"at least|have the rank|zero rank|known dtype|scalar or singleton|same rank|type mismatch: expected|is broadcastable|to be divisible|number of|same (ndim|shape|device)|ndim|dimension")
+_OF_VALUES = re.compile(
+    r"at least|have the rank|zero rank|known dtype|scalar or singleton|same rank|type mismatch: expected|is broadcastable|to be divisible"
+    r"|number of|same (ndim|shape|device)|ndim|dimension"
+)
 
 
 _ = (ATTRS, NONE, BindingBlock, DataflowVar, VarBinding)

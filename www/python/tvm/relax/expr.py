@@ -302,9 +302,7 @@ class ExternFunc(BaseFunc):
         self.global_symbol = str(global_symbol)
         ty = struct_info if ty is None else ty
         if ty is not None and not isinstance(ty, FuncType):
-            raise InternalError(
-                f"Check failed: (ty.as<FuncTypeNode>()) is false: ExternFunc must have FuncType, but declaration of '{global_symbol}' received {ty}"
-            )
+            raise InternalError(f"Check failed: (ty.as<FuncTypeNode>()) is false: ExternFunc must have FuncType, but declaration of '{global_symbol}' received {ty}")
         self._ty = ty or FuncType.opaque_func(ret=AnyType())
         self.attrs = DictAttrs()
 

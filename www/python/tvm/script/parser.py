@@ -5,6 +5,7 @@ import ast
 import inspect
 import linecache
 import textwrap
+from typing import TypeVar
 
 from .. import _engine
 from .._node import ATTRS, EXPR, Object, Writer, get
@@ -184,6 +185,9 @@ def _read(text, names, origin=None, infer=True):
             if name in BUILT_IN or name not in names:
                 continue
             value = names[name]
+            if isinstance(value, TypeVar):
+                macros.append(f'{name} = TypeVar("{value.__name__}")\n')
+                continue
             if isinstance(value, Macro):
                 captured = {}
                 macros.append(value.source(captured))

@@ -54,13 +54,23 @@ def _symbols(expr):
 
 
 def bound_vars(expr):
-    """Variables that an expression binds."""
-    return _walk(Walk.BOUND, expr)
+    """Variables that an expression binds, each before the symbolic variables of its type."""
+    return _with_symbols(_walk(Walk.BOUND, expr))
+
+
+def _with_symbols(found):
+    seen, result = {}, Array()
+    for var in found:
+        for one in (var, *_type_vars(var.ty, False)):
+            if id(one) not in seen:
+                seen[id(one)] = one
+                result.append(one)
+    return result
 
 
 def all_vars(expr):
-    """All variables of an expression."""
-    return _walk(Walk.VARS, expr)
+    """All variables of an expression, each before the symbolic variables of its type."""
+    return _with_symbols(_walk(Walk.VARS, expr))
 
 
 def all_global_vars(expr):
@@ -216,11 +226,10 @@ def check_well_formed(obj, check_ty=True, *, check_struct_info=True):
 
 
 def well_formed(obj, check_ty=True, *, check_struct_info=True):
-    """Raises ValueError unless a module or function is a program; then True."""
+    """Raises ValueError unless a module or function is a program."""
     found = _problems(obj)
     if found:
         raise ValueError(f"This IR is not well formed: {found[0]}")
-    return True
 
 
 def get_static_type(ty):

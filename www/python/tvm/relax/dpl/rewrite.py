@@ -126,9 +126,7 @@ class TupleRewriter(_Rule):
 
     def _sent(self):
         if len(self.patterns) > 3:
-            raise InternalError(
-                "For performance reasons, matching of implicit tuple patterns is currently limited to tuples with 3 elements or fewer."
-            )
+            raise InternalError("For performance reasons, matching of implicit tuple patterns is currently limited to tuples with 3 elements or fewer.")
         return self._whole
 
     def _new(self, expr, matched):
@@ -265,4 +263,3 @@ def of_class(cls):
     text = text[text.index("class ") :]
     mod = read("@I.ir_module\n" + text, names, origin)
     return PatternMatchingRewriter.from_module(mod)
-

@@ -43,10 +43,7 @@ class _Script:
                 )
             self.subroutines[name] = func
         if not structural_equal(pattern.ty, replacement.ty):
-            raise ValueError(
-                "The pattern and replacement must have the same signature, but the pattern has type "
-                f"{pattern.ty}, while the replacement has type {replacement.ty}"
-            )
+            raise ValueError(f"The pattern and replacement must have the same signature, but the pattern has type {pattern.ty}, while the replacement has type {replacement.ty}")
         self.wildcards = [WildcardPattern() for _ in pattern.params]
         self.replacement = replacement
         self.rewriter = of_pattern(_pattern(pattern, self.wildcards), self._new, module=self)

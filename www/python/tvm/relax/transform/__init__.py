@@ -44,6 +44,13 @@ def AlterOpImpl(op_impl_map, op_buffer_transforms):
     return alter_op_impl_pass(op_impl_map, op_buffer_transforms)
 
 
+def UpdateParamType(ty_func):
+    """A pass that gives parameters the types that a function of them names; None leaves one as it is."""
+    from .update_param_type import update_param_type_pass
+
+    return update_param_type_pass(ty_func)
+
+
 def UpdateVDevice(new_vdevice, index):
     """A pass that replaces a device of the module by another one, wherever types name it."""
     from .update_vdevice import update_vdevice_pass

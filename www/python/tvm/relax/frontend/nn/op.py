@@ -101,9 +101,7 @@ def _biased(out, bias, layout, name):
 
 def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, name="conv1d"):
     """A convolution along one axis."""
-    out = _op.nn.conv1d(
-        data=x._expr, weight=weight._expr, strides=stride, padding=padding, dilation=dilation, groups=groups
-    )
+    out = _op.nn.conv1d(data=x._expr, weight=weight._expr, strides=stride, padding=padding, dilation=dilation, groups=groups)
     return _biased(out, bias, "NCW", name)
 
 
@@ -129,9 +127,7 @@ conv2d = _convolution(_op.nn.conv2d, ["NCHW", "NHWC"], "conv2d")
 conv3d = _convolution(_op.nn.conv3d, ["NCDHW", "NDHWC"], "conv3d")
 
 
-def conv1d_transpose(
-    x, weight, bias=None, stride=1, padding=0, output_padding=0, dilation=1, groups=1, name="conv1d_transpose"
-):
+def conv1d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, dilation=1, groups=1, name="conv1d_transpose"):
     """The gradient of a convolution along one axis."""
     out = _op.nn.conv1d_transpose(
         data=x._expr,
@@ -294,9 +290,7 @@ def get_timestep_embedding(
     return wrap_nested(_op.astype(emb, get_default_dtype()), name)
 
 
-def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, is_causal=False, scale=None, name="scaled_dot_product_attention"
-):
+def scaled_dot_product_attention(query, key, value, attn_mask=None, is_causal=False, scale=None, name="scaled_dot_product_attention"):
     """Attention."""
     assert attn_mask is None, "attn_mask not yet supported."
     mask = "TopLeft" if is_causal else None
@@ -332,9 +326,7 @@ def interpolate(
         transformation = "asymmetric"
     else:
         transformation = "align_corners" if align_corners else "half_pixel"
-    out = _op.image.resize2d(
-        x._expr, size, layout=data_layout, method=mode, coordinate_transformation_mode=transformation
-    )
+    out = _op.image.resize2d(x._expr, size, layout=data_layout, method=mode, coordinate_transformation_mode=transformation)
     return wrap_nested(out, name)
 
 
@@ -371,9 +363,7 @@ def multinomial_from_uniform(prob, uniform_sample, sample_indices=None, dtype="i
         batch = uniform_sample.shape[0]
         assert prob.shape[0] == batch, "Number of samples must match the number of probability distributions."
         sample_indices = Tensor.from_const(np.arange(batch).reshape(batch, 1))
-    assert sample_indices.shape == uniform_sample.shape, (
-        "The shape of sample_indices must match the shape of uniform_sample."
-    )
+    assert sample_indices.shape == uniform_sample.shape, "The shape of sample_indices must match the shape of uniform_sample."
     out = _op.multinomial_from_uniform(prob._expr, uniform_sample._expr, sample_indices._expr, dtype)
     return wrap_nested(out, name)
 
@@ -480,6 +470,7 @@ def print_(tensor):
     place = "{}:{}".format(*inspect.getframeinfo(inspect.currentframe().f_back)[:2])
     debug_func("vm.builtin.debug_print", tensor, _line_info=place)
 
+
 def ccl_allreduce(x, op_type="sum", in_group=True, name="ccl_allreduce"):
     """The tensors of all workers, reduced to one that each has."""
     return wrap_nested(_op.ccl.allreduce(x._expr, op_type, in_group), name)
@@ -496,8 +487,4 @@ def ccl_broadcast_from_worker0(x, name="broadcast_from_worker"):
 
 
 # What `from nn.op import *` gives: the operators alone.
-__all__ = [
-    name
-    for name, value in builtins.dict(globals()).items()
-    if inspect.isfunction(value) and not name.startswith("_") and name not in ("wrap_nested", "get_default_dtype")
-]
+__all__ = [name for name, value in builtins.dict(globals()).items() if inspect.isfunction(value) and not name.startswith("_") and name not in ("wrap_nested", "get_default_dtype")]
