@@ -5,6 +5,7 @@ use super::{BlockBuilder, BlockMutator, Mutation, is_leaf, is_leaf_or_tuple};
 use crate::ir::drive::{Step, drive};
 use crate::ir::sort::sort_by;
 use crate::ir::{Expr, ExprId, Id, Module, Name, Store, Type, VarId};
+use crate::ops::own;
 
 /// Rewrites every function of Relax of a module. The error has all errors.
 pub fn rewrite_module(
@@ -139,7 +140,9 @@ impl BlockBuilder {
 
     /// True if a value is in normal form, with types, over leaves; only variables for which `stays` is true may be among them.
     pub(super) fn is_normal(&self, store: &Store, id: ExprId, stays: &dyn Fn(VarId) -> bool) -> bool {
-        store.checked_type(id).is_some() && self.is_over_leaves(store, id, stays)
+        // A script may have a normal form for calls of its operators.
+        let is_own = store.called_op(id).is_some_and(own::is_own);
+        !is_own && store.checked_type(id).is_some() && self.is_over_leaves(store, id, stays)
     }
 
     /// Does the same without asking for a type of the value itself.

@@ -327,6 +327,7 @@ impl<'a> Comparer<'a> {
         }
         let first = self.tasks.len();
         match (store.expr(lhs), store.expr(rhs)) {
+            (Expr::Var(_), Expr::Var(_)) if self.are_one_scalar(store.expr(lhs), store.expr(rhs)) => return Ok(()),
             (Expr::Var(a), Expr::Var(b)) => return self.var(a, b, self.options.map_free_vars),
             (Expr::Global(a), Expr::Global(b)) => {
                 if a != b {

@@ -302,7 +302,7 @@ mod tests {
                       R.output(weights)\n        return weights\n";
         let found = names_of(source, "R.reshape");
         let names = [
-            ("weights", "R.Tensor((\"n * 4\",), dtype=\"float32\")"),
+            ("weights", "R.Tensor((n * 4,), dtype=\"float32\")"),
             ("n", "T.int64"),
             ("y", "R.Tensor((n, 4), dtype=\"float32\")"),
         ];

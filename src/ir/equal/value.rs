@@ -175,6 +175,14 @@ impl<'a> Comparer<'a> {
         Ok(())
     }
 
+    /// True for variables of scalars whose symbols stand for each other.
+    pub(super) fn are_one_scalar(&self, lhs: Expr, rhs: Expr) -> bool {
+        match (self.scalar_variable(lhs), self.scalar_variable(rhs)) {
+            (Some(a), Some(b)) => self.symbols.check(a, b) == Some(true),
+            _ => false,
+        }
+    }
+
     /// Returns the symbol of a variable that holds a scalar: a node of Relax or a scalar expression, which are one thing in TVM.
     pub(super) fn scalar_variable(&self, node: Expr) -> Option<Id<Symbol>> {
         match node {

@@ -50,7 +50,7 @@ pub static OPS: &[OpInfo] = &[
         &[field::integer("batch_dims", 0), field::or_none("index_rank", AttrKind::Integer)],
     )))
     .relax(
-        relax(&[value("data"), value("indices")], deduce::manipulate::gather_nd)
+        relax(&[value("data"), value("indices")], deduce::index::gather_nd)
             .attrs(&schema("relax.attrs.GatherNDAttrs", &[field::int("batch_dims", 0)])),
     ),
     op(
@@ -98,12 +98,12 @@ pub static OPS: &[OpInfo] = &[
         .kernel(index_kernels::invert_permutation)
         .relay(relay(&["data"], identity)),
     op("gather_elements", "Elements along `axis` at the given indices.").relax(
-        relax(&[value("data"), value("indices")], deduce::manipulate::gather_elements)
+        relax(&[value("data"), value("indices")], deduce::index::gather_elements)
             .attrs(&schema("relax.attrs.GatherElementsAttrs", &[field::int("axis", 0)]))
             .layout(layout::select::gather_elements),
     ),
     op("index_tensor", "Elements at the given indices, as NumPy indexes.")
-        .relax(relax(&[value("data"), tuple("indices")], deduce::manipulate::index_tensor)),
+        .relax(relax(&[value("data"), tuple("indices")], deduce::index::index_tensor)),
     op("nonzero", "Where the elements are not zero.").relax(relax(&[value("x")], deduce::search::nonzero)),
 ];
 

@@ -279,7 +279,7 @@ impl Reader<'_, '_> {
         matches!(self.store.expr(id), Expr::Var(_)) && matches!(ty, Some(Type::Tuple(fields)) if fields.is_empty())
     }
 
-    fn field_type(&self, tuple: ExprId, index: u32) -> Option<TypeId> {
+    pub(super) fn field_type(&self, tuple: ExprId, index: u32) -> Option<TypeId> {
         match self.store.type_of_id(self.store.checked_type(tuple)?) {
             Type::Tuple(fields) => fields.get(index as usize).copied(),
             _ => None,

@@ -43,6 +43,7 @@ impl<'s> Reader<'s, '_> {
             && self.scopes.get(prefix).is_none()
         {
             match prefix {
+                "relax" if name == "Tuple" => return self.tuple_or_type(id, args),
                 "R" | "relax" => return self.relax_call(id, name, args),
                 "T" | "tir" | "tirx" | "Tx" => return self.tir_call(id, name, args),
                 "I" | "ir" => return self.ir_call(id, name, args),

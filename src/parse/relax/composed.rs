@@ -2,9 +2,10 @@
 
 use super::call::Args;
 use super::value::{CallParts, Value};
-use super::{Read, Reader};
+use super::{Node, Read, Reader};
 use crate::diag::Span;
-use crate::ir::{DType, TypeId};
+use crate::ir::{DType, Id, TypeId};
+use crate::parse::script::tree::Arg;
 
 impl<'s> Reader<'s, '_> {
     /// Reads `R.emit_with_ty("relax.op", (x, y), (type,))`: a call of an operator by its name, with types that it is given.
@@ -33,6 +34,17 @@ impl<'s> Reader<'s, '_> {
         let (operands, ty_args) = self.operands_and_types(&mut args, "relax.Call")?;
         self.no_more(&args)?;
         Ok(Value::Call(Box::new(CallParts { callee, args: operands, attrs: None, ty_args, ty: None, span })))
+    }
+
+    /// Reads `relax.Tuple([x, y])`: a tuple of values as a node, or the type of one.
+    pub(super) fn tuple_or_type(&mut self, id: Id<Node>, args: &[Arg]) -> Read<Value> {
+        if let [only] = args
+            && let Value::List(items) | Value::Tuple(items) = self.eval(only.value)?
+            && !items.iter().any(|item| matches!(item, Value::Type(_)))
+        {
+            return Ok(Value::Tuple(items.into_iter().map(|item| self.narrow(item)).collect()));
+        }
+        Ok(Value::Type(self.ty(id)?))
     }
 
     fn operands_and_types(&mut self, args: &mut Args<'s>, of: &str) -> Read<(Vec<Value>, Vec<TypeId>)> {

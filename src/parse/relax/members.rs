@@ -21,6 +21,7 @@ impl<'s> Reader<'s, '_> {
             (Value::Type(ty), _) => Some(*ty),
             (Value::Expr(expr), "ty") => match self.store.expr(*expr) {
                 Expr::Var(var) => self.store.var_type(var),
+                Expr::TupleGetItem { tuple, index } => self.field_type(tuple, index),
                 _ => None,
             },
             _ => return None,

@@ -1,7 +1,7 @@
 //! Rearrangements of the same elements (TVM: src/relax/op/tensor/manipulate.cc).
 
 use super::{Deduce, Tensor, any, int};
-use crate::ir::{AttrValue, DType, DTypeCode, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId, show_dim};
+use crate::ir::{AttrValue, DType, Dim, Extents, Id, Object, PrimExpr, PrimId, PrimOp, Symbol, TypeId, show_dim};
 use crate::tir::arith::{Analyzer, Bound};
 use std::rc::Rc;
 
@@ -318,7 +318,8 @@ fn collapses(cx: &mut Deduce<'_>, data: &Tensor, target: &Extents) -> Result<(),
     for extent in data.iter().rev() {
         let Some(other) = wanted.peek() else { break };
         if other.known() != Some(1) && !cx.equal(*extent, **other) {
-            let [a, b] = [*extent, **other].map(|dim| show_dim(cx.store, dim));
+            let shown = |dim: Dim| dim.known().map_or_else(|| show_dim(cx.store, dim), |value| value.to_string());
+            let [a, b] = [*extent, **other].map(shown);
             return Err(format!(
                 "In {}, the data shape and the target shape do not match the rule of collapse sum: {a} and {b}. If they are \
                  symbolic, consider use MatchCast first.",
@@ -398,97 +399,6 @@ pub fn along_axis(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         cx.axis(axis, rank)?;
     }
     Ok(cx.ty(0))
-}
-
-/// `gather_elements`: the shape of the indices.
-pub fn gather_elements(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
-    let indices = cx.tensor(1)?;
-    if indices.dtype().is_some_and(|dtype| dtype.code != DTypeCode::Int) {
-        return Err("GatherElements requires the input indices to have int64 dtype".to_owned());
-    }
-    let (Some(rank), Some(indices_rank)) = (data.rank, indices.rank) else {
-        return Ok(cx.vague(None, data.dtype(), data.vdevice()));
-    };
-    cx.axis(cx.int("axis").unwrap_or(0), rank)?;
-    if rank != indices_rank {
-        return Err("GatherElements requires data and indices to have the same rank".to_owned());
-    }
-    Ok(cx.shaped(indices.info.extents, data.dtype(), data.vdevice()))
-}
-
-/// `gather_nd`: the last axis of the indices has positions in the first axes of the data.
-pub fn gather_nd(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
-    let indices = cx.tensor(1)?;
-    let (dtype, vdevice) = (data.dtype(), data.vdevice());
-    let batch = cx.int("batch_dims").unwrap_or(0);
-    if batch < 0 {
-        return Err(format!("Check failed: attrs->batch_dims >= 0 ({batch} vs. 0) : "));
-    }
-    let (Some(rank), Some(at_rank)) = (data.rank, indices.rank) else { return Ok(cx.vague(None, dtype, vdevice)) };
-    let batch = batch as usize;
-    if batch > rank {
-        return Err(format!(
-            "GatherND batch_dims must be in range [0, data.ndim]. However, got batch_dims={batch}, data.ndim={rank}"
-        ));
-    }
-    if batch + 1 > at_rank {
-        return Err(format!(
-            "GatherND batch_dims cannot exceed indices.ndim-1. However, got batch_dims={batch}, indices.ndim={at_rank}"
-        ));
-    }
-    let Extents::Known(at) = &indices.info.extents else { return Ok(cx.vague(None, dtype, vdevice)) };
-    let depth = at.last().and_then(|dim| usize::try_from(dim.known()?).ok());
-    let Some(depth) = depth else { return Ok(cx.vague(None, dtype, vdevice)) };
-    let taken = batch + depth;
-    let Extents::Known(shape) = &data.info.extents else {
-        return Ok(cx.vague((at_rank + rank).checked_sub(taken + 1), dtype, vdevice));
-    };
-    if taken > rank {
-        return Err(
-            "GatherND requires the last dimension of indices to be less than or equal to the rank of data minus batch_dims"
-                .to_owned(),
-        );
-    }
-    let out: Vec<Dim> = at[..at.len() - 1].iter().chain(&shape[taken..]).copied().collect();
-    Ok(cx.out(&out, dtype, vdevice))
-}
-
-/// `index_tensor`: indices broadcast against each other, then the axes of the data that have none.
-pub fn index_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    let data = cx.tensor(0)?;
-    let indices = cx.tensors(1)?;
-    let (dtype, vdevice) = (data.dtype(), data.vdevice());
-    for (at, index) in indices.iter().enumerate() {
-        if let Some(dtype) = index.dtype().filter(|dtype| !super::is_int(*dtype)) {
-            return Err(format!(
-                "index_tensor requires every index tensor to have an integer dtype; index {at} has dtype {dtype}"
-            ));
-        }
-    }
-    if data.rank.is_some_and(|rank| indices.len() > rank) {
-        return Err(format!(
-            "index_tensor received {} index tensors, but data has only {} dimensions",
-            indices.len(),
-            data.rank.unwrap_or(0)
-        ));
-    }
-    let mut shape: Option<Vec<Dim>> = Some(Vec::new());
-    for index in &indices {
-        shape = match (&shape, &index.info.extents) {
-            (Some(shape), Extents::Known(next)) => cx.broadcast(shape, next)?,
-            _ => None,
-        };
-    }
-    match (shape, &data.info.extents, data.rank) {
-        (Some(mut shape), Extents::Known(old), _) => {
-            shape.extend_from_slice(&old[indices.len()..]);
-            Ok(cx.out(&shape, dtype, vdevice))
-        }
-        (Some(shape), _, Some(rank)) => Ok(cx.vague(Some(shape.len() + rank - indices.len()), dtype, vdevice)),
-        _ => Ok(cx.vague(None, dtype, vdevice)),
-    }
 }
 
 /// `meshgrid`: for each vector a tensor over all of them.

@@ -1,7 +1,6 @@
 """Expressions that all dialects have: variables, calls, tuples, references to functions, constants."""
 
 import json
-from weakref import WeakValueDictionary
 
 from .. import _engine
 from .._codes import ExprKind, ScalarKind
@@ -27,9 +26,7 @@ from .type import (
     FuncType,
     PointerType,
     PrimType,
-    ShapeType,
     StringType,
-    TensorType,
     TupleType,
     Type,
     dtype_text,
@@ -265,17 +262,9 @@ class Expr(Node):
         return self._tensor("astype", self, dtype)
 
     def __getitem__(self, index):
-        if isinstance(self.ty, TupleType) and isinstance(index, int):
-            if index < 0:
-                raise IndexError(f"Index out of bounds: Tuple {self} cannot be accessed with negative index {index}")
-            if index >= len(self.ty.fields):
-                raise IndexError(f"Index out of bounds: Tuple {self} is of size {len(self.ty.fields)}, and cannot be accessed with index {index}")
-            return TupleGetItem(self, index)
-        if not is_prim_expr(self) and isinstance(index, int):
-            if self.ty is not MISSING and not isinstance(self.ty, TensorType) and not getattr(self, "_is_relay", False) and type(self.ty).__module__ == Type.__module__:
-                raise TypeError(f"Type relax.{type(self.ty).__name__} does not support subscript")
-            return TupleGetItem(self, index)
-        raise TypeError(f"'{type(self).__name__}' object is not subscriptable")
+        from ._items import item
+
+        return item(self, index)
 
     def __iter__(self):
         if isinstance(self.ty, TupleType):
@@ -283,10 +272,9 @@ class Expr(Node):
         raise TypeError(f"'{type(self).__name__}' object is not iterable")
 
     def __call__(self, *args, attrs=None):
-        if is_prim_expr(self):
-            raise TypeError("A primitive-valued expression cannot be called")
-        if isinstance(self.ty, (TensorType, ShapeType, TupleType)) and _engine.is_relax():
-            raise TypeError(f"Expression of type {self.ty} cannot be called")
+        from ._items import check_callee
+
+        check_callee(self)
         return make_call(self, args, attrs)
 
 
@@ -315,19 +303,15 @@ class Constant(Expr):
 class GlobalVar(Expr):
     """A reference to a function of the module, by name."""
 
-    known = WeakValueDictionary()
-    """For each name the module of Relax that was last read from the engine and has it: names in calls have the types of functions."""
+    known = {}  # For each name the function of Relax that was last read in a module: names in calls have the types of those.
 
     def __init__(self, name_hint, type_annot=None):
         self.name_hint = str(name_hint)
 
     def _get_type(self):
         ty = super()._get_type()
-        mod = GlobalVar.known.get(self.name_hint) if ty is MISSING and "_named" in self.__dict__ else None
-        if mod is None or self.name_hint not in mod:
-            return ty
-        other = mod.get_global_var(self.name_hint)
-        return ty if other is self else other.ty
+        known = GlobalVar.known if ty is MISSING and "_named" in self.__dict__ else {}
+        return known[self.name_hint].ty if self.name_hint in known else ty
 
     ty = property(_get_type, Expr._set_type)
 

@@ -300,7 +300,8 @@ class IRModule(Node):
             made._set(var, made._functions[name])
             at += 2
         if not made._relay:
-            GlobalVar.known.update(dict.fromkeys(made._functions, made))
+            linked = {name for name, func in made._functions.items() if type(func).__name__ == "ExternFunc"}
+            GlobalVar.known.update((name, func) for name, func in made._functions.items() if name not in linked)
         made.type_definitions = {}
         for _ in range(words[at]):
             from ..relay.adt import definition
@@ -313,6 +314,7 @@ class IRModule(Node):
 
 _name_ids = {}
 when_memory_changes.append(_name_ids.clear)
+when_memory_changes.append(GlobalVar.known.clear)
 
 
 def name_id(text):

@@ -313,6 +313,12 @@ def related(name, words):
     return None if found is None else number_of(TYPE, found)
 
 
+def has_own_normal_form(value):
+    """True for a call of an operator for which a script registered a normal form."""
+    op = getattr(value, "op", None)
+    return isinstance(op, Op) and _attribute(op.name, "FNormalize") is not None
+
+
 def register_intrin_lowering(op_name, target, *, f=None, level=10):
     """Lowering rules of one's own are not used here."""
     return f if f is not None else (lambda func: func)

@@ -9,7 +9,7 @@ from ..ir.expr import (
 )  # fmt: skip
 from ..ir.function import BaseFunc
 from ..ir.module import IRModule
-from ..ir.op import Op
+from ..ir.op import Op, has_own_normal_form
 from ..ir.type import MISSING, FuncType, PrimType, ShapeType, TensorType, TupleType, Type
 from ._kinds import Unwritten, method_of, scalar_method, variables_of
 from .block_builder import BlockBuilder
@@ -396,7 +396,7 @@ class PyExprMutator(_Base):
     def visit_var_binding_(self, binding):
         value = self.visit_expr(binding.value)
         var = self.visit_var_def(binding.var)
-        if value is binding.value and var is binding.var:
+        if value is binding.value and var is binding.var and not has_own_normal_form(value):
             self.builder_.emit_normalized(binding)
             return
         value = self.builder_.normalize(value)

@@ -217,7 +217,28 @@ def _problems(obj):
     mod = IRModule.from_expr(obj) if alone else obj
     from ...ir.module import text_of
 
-    return [text_of(item) for item in _ask(Analysis.WELL_FORMED, int(alone), *mod._words())]
+    found = [text_of(item) for item in _ask(Analysis.WELL_FORMED, int(alone), *mod._words())]
+    return found or _not_in_own_normal_form(mod)
+
+
+def _not_in_own_normal_form(mod):
+    """Messages about calls of operators that a script registered, which its normal form would change."""
+    from ...ir.op import has_own_normal_form
+    from .._walks import all_bindings
+    from ..block_builder import BlockBuilder
+    from ..expr import Function
+
+    found = []
+    for func in mod.functions.values():
+        for binding in all_bindings(func) if isinstance(func, Function) else ():
+            if has_own_normal_form(binding.value):
+                call = binding.value
+                if call.op.get_attr("FNormalize")(BlockBuilder(mod), call) is not call:
+                    found.append(
+                        "If an operator defines an operator-specific normalization function (FNormalize), calls to that operator must be normalized "
+                        f"with it. However, normalization of {call} would change it"
+                    )
+    return found
 
 
 def check_well_formed(obj, check_ty=True, *, check_struct_info=True):

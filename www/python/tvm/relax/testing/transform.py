@@ -4,8 +4,14 @@ from ...ir.transform import PassInfo, PyModulePass
 
 
 def ApplyEmptyCppMutator():
-    """A pass that changes nothing."""
-    return PyModulePass(lambda mod, ctx: mod, PassInfo(0, "ApplyEmptyCppMutator"))
+    """A pass that changes nothing, but brings calls into normal form."""
+
+    def apply(mod, ctx):
+        from ..transform import Normalize
+
+        return Normalize()(mod)
+
+    return PyModulePass(apply, PassInfo(0, "ApplyEmptyCppMutator"))
 
 
 def dataflow_liveness_analysis(block):
