@@ -303,7 +303,7 @@ class Constant(Expr):
 class GlobalVar(Expr):
     """A reference to a function of the module, by name."""
 
-    known = {}  # For each name the function of Relax that was last read in a module: names in calls have the types of those.
+    known = {}  # The functions of the module of Relax that was last read or asked for one: names in calls have their types.
 
     def __init__(self, name_hint, type_annot=None):
         self.name_hint = str(name_hint)

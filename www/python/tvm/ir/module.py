@@ -97,6 +97,7 @@ class IRModule(Node):
     def __getitem__(self, var):
         name = var if isinstance(var, str) else getattr(var, "name_hint", None)
         if name in self._functions:
+            self._name_types()
             return self._functions[name]
         for known, value in self.type_definitions.items():
             if known is var or getattr(known, "name_hint", None) == name:
@@ -106,6 +107,12 @@ class IRModule(Node):
             if not isinstance(var, str)
             else ValueError(f'Cannot find global var "{name}" in the Module\ncandidates are: {list(self._functions)}')
         )
+
+    def _name_types(self):
+        """Gives names in calls the types that functions of this module have."""
+        if not self._relay:
+            functions = self._functions.items()
+            GlobalVar.known.update((name, func) for name, func in functions if type(func).__name__ != "ExternFunc")
 
     def __delitem__(self, var):
         name = var if isinstance(var, str) else var.name_hint
@@ -299,9 +306,7 @@ class IRModule(Node):
                 var = GlobalVar(name)
             made._set(var, made._functions[name])
             at += 2
-        if not made._relay:
-            linked = {name for name, func in made._functions.items() if type(func).__name__ == "ExternFunc"}
-            GlobalVar.known.update((name, func) for name, func in made._functions.items() if name not in linked)
+        made._name_types()
         made.type_definitions = {}
         for _ in range(words[at]):
             from ..relay.adt import definition
