@@ -121,9 +121,6 @@ class PrimType(Type):
 
     __hash__ = Type.__hash__
 
-    def __str__(self):
-        return str(self.dtype)
-
     def is_scalar(self):
         """True if it is no vector."""
         return self.dtype.lanes == 1
