@@ -3,7 +3,7 @@
 //!
 //! A [`Form`] says what a result is made into: a graph whose shared nodes stay shared ([`super::rewrite`], for Relay), bindings in
 //! A-normal form ([`crate::build`], for Relax), `let`s by scope (ToANormalForm), or scalar expressions
-//! ([`mod@crate::tir::rewrite`]). Fuel and records are the store's ([`Store::rewrite`]). Statements of TIR are not driven: a
+//! ([`crate::tir::Rewriting`]). Fuel and records are the store's ([`Store::rewrite`]). Statements of TIR are not driven: a
 //! pass works before and after their children, as in TVM, and asks for these itself.
 
 use super::expr::ExprId;
