@@ -257,8 +257,6 @@ impl<'s> State<'s> {
         (self.flags, self.learned) = (flags, learned);
     }
 
-    // ---- handles ----
-
     /// The handle of a block of the function under way.
     pub(super) fn block_ref(&mut self, block: Id<Block>) -> BlockRef {
         let known = self.blocks.iter().position(|known| *known == (self.at, block));
@@ -413,8 +411,6 @@ impl<'s> State<'s> {
             What::Loop(_) => refuse("TypeError: a block is needed here, not a loop"),
         }
     }
-
-    // ---- replacing ----
 
     /// Puts `new` in the place of the statement `old`. The blocks in both are the same ones in the same order, apart from
     /// those that are `gone` in the old and `made` in the new one.

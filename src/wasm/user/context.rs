@@ -133,8 +133,6 @@ pub fn user_config_keys() -> Vec<String> {
     known.chain(own_keys()).flat_map(|(key, ty)| [key, ty.tvm_name().to_owned()]).collect()
 }
 
-// ---- what a pass reports ----
-
 /// Where the code comes from that an expression stands for: `[first byte, byte behind it, line, column, line and column of
 /// the end]`; empty where it comes from no place of the program.
 #[wasm_bindgen]

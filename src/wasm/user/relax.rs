@@ -31,8 +31,6 @@ fn index<T>(id: Id<T>) -> u32 {
     id.index() as u32
 }
 
-// ---- extents ----
-
 /// An extent: its kind and two numbers. The kind is `bits << 8` for a number, 1 for any extent, 2 for a symbol, 3 for
 /// arithmetic; on the way in 4 is a number of the width that the dialect has.
 pub(super) fn dim_words(dim: Dim) -> [u32; 3] {
@@ -115,8 +113,6 @@ pub fn user_symbol(name: &str, dtype: &str) -> Js<Vec<u32>> {
         Ok(dim_words(Dim::Symbol(lent.store.add_symbol(Symbol { name, dtype, size: false }))).to_vec())
     })
 }
-
-// ---- types ----
 
 fn extents_words(store: &mut Store, extents: &Extents, words: &mut Vec<u32>) {
     match extents {
@@ -210,8 +206,6 @@ pub(super) fn read_type(read: &mut Words<'_>, kind: TypeKind) -> Js<(Type, Vec<T
     };
     Ok((ty, Vec::new()))
 }
-
-// ---- nodes ----
 
 /// A block: its id, whether it is a dataflow block, the number of bindings, and for each variable, value and cast or 0.
 pub(super) fn block_words(store: &mut Store, block: Id<BindingBlock>, words: &mut Vec<u32>) {
@@ -325,8 +319,6 @@ pub fn user_block(dataflow: bool, words: &[u32]) -> Js<Vec<u32>> {
 fn read_binding(read: &mut Words<'_>) -> Js<Binding> {
     Ok(Binding { var: read.var()?, value: read.expr()?, cast: read.maybe(Store::type_at)? })
 }
-
-// ---- the builder ----
 
 /// A new builder in a module.
 #[wasm_bindgen]

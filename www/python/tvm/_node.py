@@ -63,8 +63,6 @@ class Object:
         return sorted(name for name in {*object.__dir__(self)} if not name.startswith("_"))
 
 
-# ---- from the engine ----
-
 
 def name_of(number):
     """The text of a name."""
@@ -190,8 +188,6 @@ def double_of(low, high):
     """A number with a fraction."""
     return struct.unpack("<d", struct.pack("<II", low, high))[0]
 
-
-# ---- to the engine ----
 
 
 class Writer:

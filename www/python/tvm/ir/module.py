@@ -254,8 +254,6 @@ class IRModule(Node):
 
     __hash__ = Node.__hash__
 
-    # ---- the engine's form ----
-
     def _words(self):
         _engine.dialect(not self._relay)
         infos = {name: list(value) for name, value in self.global_infos.items()}

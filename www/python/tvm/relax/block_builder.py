@@ -89,8 +89,6 @@ class BlockBuilder:
         except _engine.EngineError as exc:
             raise _error_of(str(exc)) from None
 
-    # ---- functions ----
-
     def function(self, name, params=None, attrs=None, private=False, pure=True):
         """Opens a function: `with bb.function("main", [x]):`."""
         if isinstance(params, Var):
@@ -166,8 +164,6 @@ class BlockBuilder:
         func = Function(scope._params, body, ret, scope._pure, DictAttrs(scope._attrs))
         func = self.normalize(func)
         return self.add_func(func, scope._name)
-
-    # ---- bindings ----
 
     def emit(self, expr, name_hint=""):
         """Binds a value to a new variable with its type."""
@@ -285,8 +281,6 @@ class BlockBuilder:
     begin_binding_block = _begin_binding_block
     begin_dataflow_block = _begin_dataflow_block
     end_block = _end_block
-
-    # ---- the module ----
 
     def add_func(self, func, func_name):
         """Adds a function to the module, under a name that is not taken."""

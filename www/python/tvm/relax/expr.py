@@ -357,8 +357,6 @@ def get_shape_of(expr):
     return shape_of(expr)
 
 
-# ---- from the engine ----
-
 
 def _load(expr):
     words = row(EXPR, expr._e)

@@ -243,8 +243,6 @@ class PyExprMutator(_Base):
 
     with_struct_info = with_type
 
-    # ---- expressions ----
-
     def visit_expr(self, expr):
         made = ExprFunctor.visit_expr(self, expr)
         if isinstance(made, (Var, GlobalVar, Op)) or is_prim_expr(made):
@@ -391,8 +389,6 @@ class PyExprMutator(_Base):
         self.builder_.end_scope()
         return made
 
-    # ---- bindings ----
-
     def visit_var_binding_(self, binding):
         value = self.visit_expr(binding.value)
         var = self.visit_var_def(binding.var)
@@ -487,8 +483,6 @@ def mutator(cls):
         cls.__init__ = start
     return _decorated(cls)
 
-
-# ---- uses ----
 
 
 def map_dataflow_blocks(func, mod, change):

@@ -416,8 +416,6 @@ def module_from_expr(expr, functions=None, type_defs=None):
     return made
 
 
-# ---- from the engine ----
-
 
 def _load(expr):
     _engine.dialect(False)

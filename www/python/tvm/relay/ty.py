@@ -190,8 +190,6 @@ def type_has_any(ty):
 is_dynamic = type_has_any
 
 
-# ---- from the engine ----
-
 
 def _load(ty):
     _engine.dialect(False)

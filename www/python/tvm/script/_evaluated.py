@@ -122,8 +122,6 @@ class _Reader:
         self.opened = []
         self.in_macro = False
 
-    # ---- names ----
-
     @contextmanager
     def scope(self):
         """A range of statements: what was opened in it ends with it."""
@@ -165,8 +163,6 @@ class _Reader:
             return
         for name, part in eval_assign(None, target, list(value)).items():
             self.frames[-1][name] = name_value(name, list(part) if name in stars else part)
-
-    # ---- functions ----
 
     def module(self, node):
         """A class of tensor programs."""
@@ -225,8 +221,6 @@ class _Reader:
             return self.value(last.value) if isinstance(last, ast.Return) and last.value is not None else None
         finally:
             self.frames, self.in_macro = before
-
-    # ---- statements ----
 
     def body(self, statements):
         """Statements, one after the other."""

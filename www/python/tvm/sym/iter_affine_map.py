@@ -92,8 +92,6 @@ class IterMapLevel(enum.IntEnum):
         return IterMapLevel(levels[name.lower()])
 
 
-# ---- to the engine and back ----
-
 
 class _Marks:
     """Iterators as rows, each before those made of it."""

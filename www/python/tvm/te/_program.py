@@ -81,8 +81,6 @@ class _Program:
 
         return substitute(map_buffers(value, find), known)
 
-    # ---- one operation ----
-
     def levels(self, axes):
         by_var = {id(axis.var): axis for axis in axes}
         depths = {}
@@ -228,8 +226,6 @@ class _Program:
     def of_tensor(self, buffer):
         tensor = getattr(buffer, "_te_tensor", None)
         return None if tensor is None else self.buffers.get(self.key(tensor))
-
-    # ---- blocks ----
 
     def block(self, scope, name, body, init, annotations):
         block = _stmt.SBlock(scope.iters, [], [], name, body, init, annotations=annotations)

@@ -585,8 +585,6 @@ for _name in "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod
     setattr(IterVar, f"__{_name}__", _forward(f"__{_name}__"))
 
 
-# ---- from the engine ----
-
 from ._bits import BitwiseAnd, BitwiseNot, BitwiseOr, BitwiseXor, LShift, RShift  # noqa: E402
 
 _ = (EXPR, Op, expr_makers, is_prim_expr)

@@ -434,8 +434,6 @@ def stmt_list(stmt):
     return [stmt]
 
 
-# ---- from the engine ----
-
 
 def _annotations(number):
     attrs = maybe(ATTRS, number)

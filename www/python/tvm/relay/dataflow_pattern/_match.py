@@ -118,8 +118,6 @@ class Matcher:
             return False
         return all(_equal(a, b) for a, b in zip(ty.shape, p.shape)) and self.visit(p.pattern, e)
 
-    # ---- calls: sums and products in any order ----
-
     def _CallPattern(self, p, e):
         if not isinstance(e, Call):
             return False
@@ -178,8 +176,6 @@ class Matcher:
                             return True
                         self._forget(mark)
         return False
-
-    # ---- dominators ----
 
     def _DominatorPattern(self, p, e):
         if not self.visit(p.child, e):

@@ -333,8 +333,6 @@ def _scalar(value):
     return value if isinstance(value, (Expr, TupleWrapper, list, tuple)) else const(value)
 
 
-# ---- functions that are more than a call ----
-
 
 def dropout(data, rate=0.5):
     """Sets elements to zero at random, in training; passes its operand on in inference."""

@@ -104,8 +104,6 @@ class Schedule(Object):
         self._mod.show()
         print(self.trace)
 
-    # ---- instructions ----
-
     def _name(self, item):
         name = self._names.get(id(item))
         if name is None:

@@ -133,8 +133,6 @@ class _Printer:
             self.indent -= self.step
         self.block(doc.body)
 
-    # ---- expressions ----
-
     def LiteralDoc(self, doc):
         value = getattr(doc.value, "value", doc.value)
         if value is None:
@@ -232,8 +230,6 @@ class _Printer:
         if doc.step is not None:
             self.put(":")
             self.doc(doc.step)
-
-    # ---- statements ----
 
     def StmtBlockDoc(self, doc):
         for at, stmt in enumerate(doc.stmts):
