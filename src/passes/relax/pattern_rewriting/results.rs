@@ -42,9 +42,14 @@ pub(super) fn bound(store: &mut Store, function: ExprId) -> Option<(ExprId, FxHa
 pub(super) fn unbound(store: &mut Store, cx: &mut Mutation, function: ExprId, vars: &FxHashSet<VarId>) -> ExprId {
     let mut nested = false;
     let order = post_order(store, function);
+    // A variable is another one where its value has another type now.
+    let is_result = |store: &Store, id| match store.expr(id) {
+        Expr::Var(var) => vars.contains(&var) || vars.iter().any(|old| cx.replaced(*old) == Some(id)),
+        _ => false,
+    };
     let new = over_sequences(store, function, &order, &mut |store, id| {
         let Expr::Seq { blocks, body } = store.expr(id) else { return id };
-        if !matches!(store.expr(body), Expr::Var(var) if vars.contains(&var)) {
+        if !is_result(store, body) {
             return id;
         }
         let mut blocks: Vec<Id<BindingBlock>> = store.items(blocks).collect();
