@@ -9,7 +9,7 @@ from ..._values import Array
 from ...error import InternalError, TVMError
 from ...ir.expr import Expr
 from ...ir.module import IRModule
-from ...tirx.expr import FloatImm, IntImm
+from ...tirx.expr import FloatImm, IntImm, Var
 from ...tirx.function import IndexMap, PrimFunc
 from ..sblock_scope import StmtSRef
 from .instruction import _LISTS, RV, ExprRV, Instruction, LoopRV, SBlockRV, text
@@ -390,6 +390,14 @@ class Schedule(Object):
 
     def annotate_buffer_access(self, block, buffer_index, buf_type, gen_new_ranges):
         """Says which region of a buffer a block touches."""
+        if not isinstance(gen_new_ranges, IndexMap):
+            iters = [Var(item.var.name, item.var.ty.dtype) for item in self.get(self._block(block)).iter_vars]
+            ranges = gen_new_ranges(*iters)
+            if len(iters) != len(ranges):
+                raise ValueError(f"Number of iter_vars ({len(iters)}) must match number of new_ranges_spec ({len(ranges)})")
+            gen_new_ranges = IndexMap(iters, [end for given in ranges for end in _ends(given)])
+        if buf_type not in ("read", "write"):
+            raise ValueError(f"Invalid buf_type: {buf_type}. Expected 'read' or 'write'.")
         return self._do("annotate_buffer_access", None, block=self._block(block), buffer_index=buffer_index, buf_type=buf_type,
                         gen_new_ranges=gen_new_ranges)  # fmt: skip
 
@@ -571,6 +579,17 @@ class Schedule(Object):
 
     def __getattr__(self, name):
         raise AttributeError(f"'Schedule' object has no attribute '{name}'")
+
+
+def _ends(given):
+    """The begin and the end of a range: a pair of them, or one index."""
+    if isinstance(given, (tuple, list)):
+        if len(given) != 2:
+            raise ValueError("Tuple must have exactly 2 elements to represent (begin, end).")
+        return given
+    if not hasattr(given, "dtype"):
+        raise TypeError(f"Expected Expr or tuple of Expr, got {type(given)}")
+    return given, given + 1
 
 
 def _map(value, dtype, ndim=None):
