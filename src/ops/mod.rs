@@ -33,7 +33,7 @@ pub use rule::{
 };
 pub use schema::{AttrDefault, AttrField, AttrKind, AttrsSchema};
 
-use crate::ir::OpId;
+use crate::ir::{Dialect, OpId};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -75,6 +75,15 @@ fn table() -> &'static Table {
 /// All operators in the order of their ids.
 pub fn all() -> &'static [&'static OpInfo] {
     &table().rows
+}
+
+/// Returns the names of the operators of a dialect; TIR has none in these tables.
+pub fn names(dialect: Dialect) -> impl Iterator<Item = &'static str> {
+    all().iter().filter_map(move |info| match dialect {
+        Dialect::Relay => info.relay_rule().map(|_| info.name),
+        Dialect::Relax => info.relax.map(|row| row.name),
+        Dialect::Tir => None,
+    })
 }
 
 /// Returns the operator of an id.

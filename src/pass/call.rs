@@ -289,6 +289,14 @@ fn write_list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, open: char, items: &[
     write!(f, "{close}")
 }
 
+impl Literal {
+    /// Returns the numbers of a list of integers; `None` for anything else.
+    pub fn ints(&self) -> Option<Vec<i64>> {
+        let Literal::List(items) = self else { return None };
+        items.iter().map(|item| if let Literal::Int(number) = item { Some(*number) } else { None }).collect()
+    }
+}
+
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

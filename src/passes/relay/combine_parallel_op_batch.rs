@@ -10,7 +10,7 @@
 use super::support::combine::{Branch, Combiner, run as combine};
 use super::support::combine_batch::{same_arg_type, stacked_arg, stacked_following, unstack};
 use crate::diag::Diagnostic;
-use crate::ir::{ExprId, Module, Store};
+use crate::ir::{Dialect, ExprId, Module, Store};
 use crate::ops::{self, build};
 use crate::parse::suggest;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
@@ -70,8 +70,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> R
         let given = arguments.str(argument).unwrap_or_default();
         *name = ops::lookup(given).map(|op| ops::info(op).name).ok_or_else(|| {
             let message = format!("{argument}: there is no operator `{given}` in Relay");
-            let all = ops::all().iter().filter(|info| info.relay_rule().is_some()).map(|info| info.name);
-            let near = suggest::nearest(given, all).map(|near| format!("did you mean `{near}`?"));
+            let near = suggest::nearest(given, ops::names(Dialect::Relay)).map(|near| format!("did you mean `{near}`?"));
             let error = Diagnostic::error("pass-argument", message, None);
             vec![near.into_iter().fold(error, Diagnostic::with_note)]
         })?;

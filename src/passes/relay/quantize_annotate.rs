@@ -68,17 +68,10 @@ def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(4, 4, 1, 1), float32], 
 fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
     let skipped = match arguments.get("skip_conv_layers") {
         Literal::None => None,
-        Literal::List(items) => {
-            let number = |item: &Literal| if let Literal::Int(number) = item { Some(*number) } else { None };
-            Some(
-                items
-                    .iter()
-                    .map(number)
-                    .collect::<Option<Vec<i64>>>()
-                    .ok_or_else(|| wrong("QuantizeAnnotate", "skip_conv_layers is a list of integers"))?,
-            )
-        }
-        other => return Err(wrong("QuantizeAnnotate", &format!("skip_conv_layers is a list of integers, not {other}"))),
+        other => match other.ints() {
+            Some(layers) => Some(layers),
+            None => return Err(wrong("QuantizeAnnotate", &format!("skip_conv_layers is a list of integers, not {other}"))),
+        },
     };
     let enabled = match arguments.get("debug_enabled_ops") {
         Literal::List(names) => Some(names.iter().map(|name| name.to_string().trim_matches(['"', '\'']).to_owned()).collect()),

@@ -8,10 +8,11 @@ use super::calls::op_name;
 use crate::build::{BlockMutator, Mutation, rewrite_function};
 use crate::diag::Diagnostic;
 use crate::ir::rewrite::Visit;
-use crate::ir::{Binding, BindingBlock, Expr, ExprId, Id, Module, Store, VarId};
+use crate::ir::{Binding, BindingBlock, Dialect, Expr, ExprId, Id, Module, Store, VarId};
 use crate::ops;
 use crate::ops::relax::layout::{Infer, Inferred, ValueLayout};
 use crate::pass::{Args, Literal, Param, PassCx, PassError, PassSpec, Run, explained};
+use crate::passes::any::desired_layouts::{DesiredLayouts, desired_layouts, unknown_operators};
 use rewrite::{is_nested_tensor, starts};
 use rustc_hash::FxHashMap;
 
@@ -74,23 +75,14 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, args: &Args) -> R
         let text = "layout_cb is a function of Python, which does not run here; `desired_layouts` says which layouts are wanted";
         return Err(vec![Diagnostic::error("relax-convert-layout", text, None)]);
     }
-    let mut desired = Vec::new();
-    if let Literal::Dict(entries) = args.get("desired_layouts") {
-        for (name, layouts) in entries {
-            let (Literal::Str(name), Literal::List(layouts)) = (name, layouts) else { continue };
-            let layouts = layouts.iter().filter_map(|layout| match layout {
-                Literal::Str(layout) => Some(layout.clone()),
-                _ => None,
-            });
-            desired.push((name.trim_start_matches("relax.").to_owned(), layouts.collect()));
-        }
-    }
+    let desired = desired_layouts(args)?;
+    cx.diagnostics.extend(unknown_operators(&desired, Dialect::Relax));
     rewrite_function(cx.store, module, function, &mut Convert { desired, layouts: FxHashMap::default() })
 }
 
 /// The rewriting of one function. The layouts of a dataflow block's bindings are known only in that block.
 struct Convert {
-    desired: Vec<(String, Vec<String>)>,
+    desired: DesiredLayouts,
     layouts: FxHashMap<VarId, ValueLayout>,
 }
 

@@ -11,10 +11,11 @@ mod desired;
 
 use super::support::layout::{Layouts, Site, relayout, with_padding};
 use super::support::legalizer::OpRule;
-use crate::ir::{ExprId, Module, Store};
+use crate::diag::Diagnostic;
+use crate::ir::{Dialect, ExprId, Module, Store};
 use crate::ops::build::call_attrs;
-use crate::pass::spec::Literal;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
+use crate::passes::any::desired_layouts::{DesiredLayouts, desired_layouts, unknown_operators};
 
 /// Converts operators to the desired layouts and inserts `layout_transform` between layouts.
 pub static SPEC: PassSpec = PassSpec {
@@ -67,7 +68,9 @@ def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(6, 4, 3, 3), float32]) 
 };
 
 fn run(cx: &mut PassCx<'_>, _: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
-    relayout(cx.store, function, &mut Desired::of(arguments))
+    let mut desired = Desired::of(arguments)?;
+    cx.diagnostics.extend(unknown_operators(&desired.layouts, Dialect::Relay));
+    relayout(cx.store, function, &mut desired)
 }
 
 /// Runs the pass with rules from outside for some operators (TVM's `FTVMConvertOpLayout`), which take the place of its own.
@@ -78,7 +81,7 @@ pub fn with_rules(
     operators: &[String],
     rule: OpRule<'_>,
 ) -> Result<ExprId, PassError> {
-    relayout(store, function, &mut Hooked { operators, rule, desired: Desired::of(arguments) })
+    relayout(store, function, &mut Hooked { operators, rule, desired: Desired::of(arguments)? })
 }
 
 struct Hooked<'a> {
@@ -102,7 +105,7 @@ impl Layouts for Hooked<'_> {
 }
 
 struct Desired {
-    layouts: Vec<(String, Vec<String>)>,
+    layouts: DesiredLayouts,
     /// Numbers of convolutions that keep their layouts.
     skipped: Vec<i64>,
     /// The number of convolutions so far.
@@ -110,26 +113,10 @@ struct Desired {
 }
 
 impl Desired {
-    fn of(arguments: &Args) -> Desired {
-        let mut layouts = Vec::new();
-        if let Literal::Dict(entries) = arguments.get("desired_layouts") {
-            for (name, given) in entries {
-                let (Literal::Str(name), Literal::List(given)) = (name, given) else { continue };
-                let given = given.iter().filter_map(|layout| match layout {
-                    Literal::Str(layout) => Some(layout.clone()),
-                    _ => None,
-                });
-                layouts.push((name.clone(), given.collect()));
-            }
-        }
-        let skipped = match arguments.get("skip_layers") {
-            Literal::List(layers) => layers.iter().filter_map(|layer| match layer {
-                Literal::Int(layer) => Some(*layer),
-                _ => None,
-            }),
-            _ => return Desired { layouts, skipped: Vec::new(), seen: 0 },
-        };
-        Desired { layouts, skipped: skipped.collect(), seen: 0 }
+    fn of(arguments: &Args) -> Result<Desired, PassError> {
+        let layers = arguments.get("skip_layers");
+        let wrong = || vec![Diagnostic::error("pass-argument", format!("skip_layers is a list of integers, not {layers}"), None)];
+        Ok(Desired { layouts: desired_layouts(arguments)?, skipped: layers.ints().ok_or_else(wrong)?, seen: 0 })
     }
 }
 
@@ -155,7 +142,7 @@ impl Layouts for Desired {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{after, check, failure, unchanged};
+    use super::super::testing::{after, check, failure, read, run, unchanged};
 
     const NHWC: &str = "ConvertLayout(desired_layouts={\"nn.conv2d\": [\"NHWC\", \"default\"]})";
 
@@ -231,6 +218,29 @@ mod tests {
              }",
         );
         assert!(message.contains("NWHC is not yet supported"), "{message}");
+    }
+
+    #[test]
+    fn arguments_that_are_not_understood_are_refused() {
+        let program = "def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }";
+        for (call, about) in [
+            ("ConvertLayout(desired_layouts={\"nn.conv2d\": \"NHWC\"})", "desired_layouts: a list of layouts for each operator"),
+            ("ConvertLayout(desired_layouts=[\"NHWC\"])", "desired_layouts: a list of layouts for each operator"),
+            ("ConvertLayout(desired_layouts={}, skip_layers=[\"first\"])", "skip_layers is a list of integers"),
+        ] {
+            let message = failure(call, program);
+            assert!(message.contains(about), "{call}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_no_operators_gets_a_warning_with_the_nearest() {
+        let mut store = crate::ir::Store::new();
+        let module = read(&mut store, "def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }");
+        let trace = run(&mut store, module, "ConvertLayout(desired_layouts={\"nn.con2d\": [\"NHWC\"]})");
+        let found: Vec<_> = trace.steps.iter().flat_map(|step| &step.reported).collect();
+        let [warning] = found[..] else { panic!("{found:?}") };
+        assert!(warning.message.contains("no operator `nn.con2d`") && warning.notes[0].contains("`nn.conv2d`"), "{warning:?}");
     }
 
     #[test]

@@ -33,12 +33,9 @@ pub fn sparse_weights(arguments: &Args, lengths: &[usize]) -> Result<Vec<SparseW
         refused(format!("weight_shape: a list for each name was expected, of {} numbers: {what}", wanted.join(" or ")))
     };
     let Literal::List(shapes) = arguments.get("weight_shape") else { return Err(wrong()) };
-    let number = |item: &Literal| if let Literal::Int(number) = item { Some(*number) } else { None };
     let mut found = Vec::with_capacity(names.len());
     for shape in shapes {
-        let Literal::List(items) = shape else { return Err(wrong()) };
-        let shape: Option<Vec<i64>> = items.iter().map(number).collect();
-        found.push(shape.filter(|shape| lengths.contains(&shape.len())).ok_or_else(wrong)?);
+        found.push(shape.ints().filter(|shape| lengths.contains(&shape.len())).ok_or_else(wrong)?);
     }
     if found.len() != names.len() {
         return Err(refused(format!("Check failed: {} names of weights, but {} shapes", names.len(), found.len())));

@@ -1,7 +1,7 @@
 //! Forms that no rule of ours has, and what is said of those that nothing has.
 
 use super::Reader;
-use crate::ir::{AttrValue, DType, Double};
+use crate::ir::{AttrValue, DType, Dialect, Double};
 use crate::ops;
 use crate::parse::suggest;
 use crate::pass::call::{CallArg, parse_calls};
@@ -117,18 +117,15 @@ impl Reader<'_, '_> {
     }
 }
 
-fn operators() -> impl Iterator<Item = &'static str> {
-    ops::all().iter().filter(|info| info.relay_rule().is_some()).map(|info| info.name)
-}
-
 /// Says that there is no such operator, and the nearest one.
 pub(super) fn no_operator(name: &str) -> String {
-    let near = suggest::nearest(name, operators()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let near =
+        suggest::nearest(name, ops::names(Dialect::Relay)).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     format!("there is no operator `{name}`{near}")
 }
 
 fn unknown(name: &str, all: &[&'static str]) -> String {
-    let known = all.iter().copied().chain(operators());
+    let known = all.iter().copied().chain(ops::names(Dialect::Relay));
     let near = suggest::nearest(name, known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     format!("`{name}` is not known in a pattern; {} are{near}", all.join(", "))
 }
