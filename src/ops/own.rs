@@ -39,6 +39,12 @@ pub struct OfRelay<'a> {
 /// All rows that were ever registered stay, since expressions may refer to them.
 const MOST: usize = 10_000;
 
+/// The most inputs that an operator of Relay may have.
+const MOST_INPUTS: usize = 64;
+
+/// The names of inputs, of which a script tells the number alone.
+static INPUTS: [&str; MOST_INPUTS] = ["input"; MOST_INPUTS];
+
 #[derive(Default)]
 struct Own {
     rows: Vec<&'static OpInfo>,
@@ -59,43 +65,49 @@ pub fn register(name: &str, pure: bool, script: Rc<dyn Script>) -> Result<OpId, 
     OWN.with_borrow_mut(|own| {
         own.script = Some(script);
         let is_same = |row: &&OpInfo| row.name == name && row.relax.is_some_and(|relax| relax.pure == pure);
-        let known = own.rows.iter().position(is_same);
-        if known.is_none() && own.rows.len() >= MOST {
-            return Err("too many operators are registered".to_owned());
-        }
-        let at = known.unwrap_or_else(|| {
-            let name: &'static str = Box::leak(name.into());
-            let base = name.strip_prefix("relax.").unwrap_or(name);
-            let in_relax = RelaxOp { name: base, variadic: true, pure, ..relax(&[], deduce) };
-            let row = OpInfo { relax: Some(in_relax), ..op(name, "An operator of the script.") };
-            own.rows.push(Box::leak(Box::new(row)));
-            own.rows.len() - 1
-        });
-        let id = OpId((super::all().len() + at) as u16);
+        let at = match own.rows.iter().position(is_same) {
+            Some(at) => at,
+            None => {
+                let name: &'static str = Box::leak(name.into());
+                let base = name.strip_prefix("relax.").unwrap_or(name);
+                let in_relax = RelaxOp { name: base, variadic: true, pure, ..relax(&[], deduce) };
+                own.add(OpInfo { relax: Some(in_relax), ..op(name, "An operator of the script.") })?
+            }
+        };
+        let id = id_of(at);
         own.names.insert(own.rows[at].relax.map_or("", |relax| relax.name), id);
         Ok(id)
     })
+}
+
+impl Own {
+    /// Adds a row, and returns its place.
+    fn add(&mut self, row: OpInfo) -> Result<usize, String> {
+        if self.rows.len() >= MOST {
+            return Err("too many operators are registered".to_owned());
+        }
+        self.rows.push(Box::leak(Box::new(row)));
+        Ok(self.rows.len() - 1)
+    }
+}
+
+/// The operator of a row that is behind those of the tables.
+fn id_of(at: usize) -> OpId {
+    OpId((super::all().len() + at) as u16)
 }
 
 /// Registers an operator of Relay, or other facts about one.
 pub fn register_relay(facts: &OfRelay<'_>, script: Rc<dyn Script>) -> Result<OpId, String> {
     OWN.with_borrow_mut(|own| {
         own.script = Some(script);
-        if own.rows.len() >= MOST {
-            return Err("too many operators are registered".to_owned());
+        if facts.inputs > MOST_INPUTS {
+            return Err(format!("{}: an operator of a script has a number of inputs, of at most {MOST_INPUTS}", facts.name));
         }
         let rule = facts.relation.map(|name| named_relation(name).unwrap_or(asked));
-        let args = vec!["input"; facts.inputs].leak();
-        let in_relay = RelayOp { args, attrs: None, rule };
+        let relay = Some(RelayOp { args: &INPUTS[..facts.inputs], attrs: None, rule });
         let name: &'static str = Box::leak(facts.name.into());
-        let row = op(name, "An operator of the script.");
-        own.rows.push(Box::leak(Box::new(OpInfo {
-            relay: Some(in_relay),
-            pattern: facts.pattern,
-            stateful: facts.stateful,
-            ..row
-        })));
-        let id = OpId((super::all().len() + own.rows.len() - 1) as u16);
+        let row = OpInfo { relay, pattern: facts.pattern, stateful: facts.stateful, ..op(name, "An operator of the script.") };
+        let id = id_of(own.add(row)?);
         own.relay_names.insert(name, id);
         Ok(id)
     })
@@ -235,6 +247,8 @@ mod tests {
         let same = OfRelay { name: "mine.same", relation: Some("Identity"), ..facts };
         let same = register_relay(&same, script).expect("there is room");
         assert!(asks_script(first) && !asks_script(same));
+        let many = OfRelay { name: "mine.many", inputs: usize::MAX, ..facts };
+        assert!(register_relay(&many, Rc::new(Shapes)).is_err());
         forget();
     }
 }
