@@ -6,7 +6,7 @@ use crate::ir::drive::{Agenda, Form, Step, Visit};
 use crate::ir::walk::for_each_child;
 use crate::ir::{Binding, BindingBlock, Expr, ExprId, Function, Id, List, Store, Var, VarId};
 
-/// What is done between visiting and leaving.
+/// A thing to do between visiting and leaving.
 #[derive(Clone, Copy)]
 pub(super) enum Between {
     /// Rewrites an expression, and binds the result if it may not be an operand.

@@ -1,23 +1,10 @@
 //! Functions with other variables: TVM's `Bind` and `CopyWithNewVars` (src/relax/utils.cc).
 
-use super::{BlockBuilder, BlockMutator, Mutation, run};
+use super::{BlockBuilder, BlockMutator, Follow, Mutation, run};
 use crate::diag::Diagnostic;
 use crate::infer::relax::types::{self, Bindings};
 use crate::ir::walk::post_order;
 use crate::ir::{Dim, Expr, ExprId, Extents, Function, Id, Module, Store, Symbol, Type, TypeId, VarId};
-
-/// Rewrites nothing by itself: variables and symbols were replaced beforehand.
-struct Substitute;
-
-impl BlockMutator for Substitute {
-    fn rule(&self) -> &'static str {
-        "substitute"
-    }
-
-    fn wants(&self, _: &Store, _: ExprId) -> bool {
-        false
-    }
-}
 
 /// Replaces variables and symbols in a function. Replaced parameters are removed.
 pub fn bind(
@@ -51,7 +38,7 @@ pub fn bind_in(store: &mut Store, cx: &mut Mutation, expr: ExprId, vars: &[(VarI
             root = store.rebuild(expr, Expr::Function(new), None);
         }
     }
-    let mut result = run(store, cx, &mut Substitute, root);
+    let mut result = run(store, cx, &mut Follow("substitute"), root);
     // A written result type stays, whatever is known of the body.
     if let (Some(old), Some(new)) = (store.as_function(root), store.as_function(result))
         && result != root

@@ -59,6 +59,6 @@ mod run;
 
 pub use builder::{BlockBuilder, function_again, function_over, is_leaf, is_leaf_or_tuple, signature, visited};
 pub use copy::{bind, bind_in, copy_with_new_vars, defined_symbols, infer_symbols, known_dims};
-pub use mutate::{BlockMutator, Mutation, Saved, any_leaf, has_bindings};
+pub use mutate::{BlockMutator, Follow, Mutation, Saved, any_leaf, has_bindings};
 pub use names::NameSupply;
 pub use run::{Normalize, rewrite_function, rewrite_module, rewrite_module_by_name, run};

@@ -97,6 +97,19 @@ pub trait BlockMutator {
     }
 }
 
+/// Changes only what mentions a variable or symbol that was replaced; it has the name of a rule.
+pub struct Follow(pub &'static str);
+
+impl BlockMutator for Follow {
+    fn rule(&self) -> &'static str {
+        self.0
+    }
+
+    fn wants(&self, _: &Store, _: ExprId) -> bool {
+        false
+    }
+}
+
 /// A rewrite in progress: the builder, and the replacements of variables.
 pub struct Mutation {
     /// The builder that gets the bindings.

@@ -110,19 +110,6 @@ struct Grouping<'p> {
     errors: PassError,
 }
 
-/// Changes only expressions whose operands changed.
-struct Plain;
-
-impl BlockMutator for Plain {
-    fn rule(&self) -> &'static str {
-        "argument"
-    }
-
-    fn wants(&self, _: &Store, _: ExprId) -> bool {
-        false
-    }
-}
-
 impl BlockMutator for Grouping<'_> {
     fn rule(&self) -> &'static str {
         "bindings fused into a function"
@@ -180,7 +167,7 @@ impl Grouping<'_> {
         for binding in sorted {
             let group = self.group_of(binding.var);
             let Some(function) = functions.get(&group) else {
-                let value = build::run(store, cx, &mut Plain, binding.value);
+                let value = build::run(store, cx, &mut build::Follow("argument"), binding.value);
                 cx.reemit(store, binding, value);
                 continue;
             };
@@ -214,7 +201,7 @@ impl Grouping<'_> {
             let callee = cx.builder.add_function(store, made, &function.name);
             let mut args = Vec::with_capacity(arguments.len());
             for argument in arguments {
-                args.push(build::run(store, cx, &mut Plain, argument));
+                args.push(build::run(store, cx, &mut build::Follow("argument"), argument));
             }
             let call = store.add_call(callee, &args, None);
             if let [only] = function.outputs[..] {

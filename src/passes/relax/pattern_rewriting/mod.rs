@@ -219,19 +219,6 @@ struct Blocks<'r> {
     changed: bool,
 }
 
-/// Changes only expressions whose operands changed.
-struct Plain;
-
-impl BlockMutator for Plain {
-    fn rule(&self) -> &'static str {
-        "argument"
-    }
-
-    fn wants(&self, _: &Store, _: ExprId) -> bool {
-        false
-    }
-}
-
 impl BlockMutator for Blocks<'_> {
     fn rule(&self) -> &'static str {
         "what looks like a pattern"
@@ -265,7 +252,7 @@ impl BlockMutator for Blocks<'_> {
             return;
         }
         for (binding, new) in result {
-            let value = build::run(store, cx, &mut Plain, new.unwrap_or(binding.value));
+            let value = build::run(store, cx, &mut build::Follow("argument"), new.unwrap_or(binding.value));
             match new {
                 // The variable keeps its type, though the new value may have a stronger one.
                 Some(_) if cx.keeps_var(store, binding.var) => {

@@ -43,13 +43,10 @@ pub(super) fn unbound(store: &mut Store, cx: &mut Mutation, function: ExprId, va
     let mut nested = false;
     let order = post_order(store, function);
     // A variable is another one where its value has another type now.
-    let is_result = |store: &Store, id| match store.expr(id) {
-        Expr::Var(var) => vars.contains(&var) || vars.iter().any(|old| cx.replaced(*old) == Some(id)),
-        _ => false,
-    };
+    let uses: FxHashSet<ExprId> = vars.iter().map(|var| cx.replaced(*var).unwrap_or(store.use_var(*var))).collect();
     let new = over_sequences(store, function, &order, &mut |store, id| {
         let Expr::Seq { blocks, body } = store.expr(id) else { return id };
-        if !is_result(store, body) {
+        if !uses.contains(&body) {
             return id;
         }
         let mut blocks: Vec<Id<BindingBlock>> = store.items(blocks).collect();
