@@ -63,6 +63,10 @@ class Object:
         return sorted(name for name in {*object.__dir__(self)} if not name.startswith("_"))
 
 
+def is_buffer_var(value):
+    """True for a buffer: a variable whose type is one of buffers, which fills its variables."""
+    return hasattr(getattr(value, "__dict__", {}).get("_ty"), "_fill")
+
 
 def name_of(number):
     """The text of a name."""
@@ -187,7 +191,6 @@ def long_of(low, high):
 def double_of(low, high):
     """A number with a fraction."""
     return struct.unpack("<d", struct.pack("<II", low, high))[0]
-
 
 
 class Writer:

@@ -15,6 +15,7 @@ from ._node import (
     Object,
     double_of,
     get,
+    is_buffer_var,
     long_of,
     makers,
     name_of,
@@ -471,7 +472,7 @@ def write_value(w, value):
     elif isinstance(value, _expr.StringImm):
         w.number(ValueKind.STRING)
         w.text(value.value)
-    elif hasattr(value.__dict__.get("_ty"), "_fill"):
+    elif is_buffer_var(value):
         write_value(w, value._as_attr())
     elif isinstance(value, _expr.Expr):
         if hasattr(value, "_row_p") and _expr.is_prim_expr(value):

@@ -4,7 +4,7 @@ import functools
 import warnings
 
 from .. import _engine
-from .._node import EXPR, TYPE, Object, numbers
+from .._node import EXPR, TYPE, Object, is_buffer_var, numbers
 
 
 class Node(Object):
@@ -117,7 +117,7 @@ def _mismatch(lhs, rhs, map_free_vars):
     lhs, rhs = (value.asobject() if hasattr(value, "asobject") else value for value in (lhs, rhs))
     if lhs is rhs:
         return None
-    sides = [hasattr(getattr(side, "__dict__", {}).get("_ty"), "_fill") for side in (lhs, rhs)]
+    sides = [is_buffer_var(side) for side in (lhs, rhs)]
     if any(sides):
         # Buffers are variables: only themselves are equal to them, unless free variables stand for each other.
         alike = all(sides) and map_free_vars and lhs.ty == rhs.ty

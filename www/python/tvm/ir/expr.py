@@ -12,6 +12,7 @@ from .._node import (
     SYMBOL,
     TYPE,
     get,
+    is_buffer_var,
     know,
     lazy,
     makers,
@@ -102,7 +103,7 @@ class Expr(Node):
         return getattr(op, name)(*operands)
 
     def _binary(self, name, other, swap=False):
-        if hasattr(self.__dict__.get("_ty"), "_fill"):
+        if is_buffer_var(self):
             return NotImplemented
         if is_prim_expr(self):
             from ..tirx import op as scalar

@@ -357,7 +357,6 @@ def get_shape_of(expr):
     return shape_of(expr)
 
 
-
 def _load(expr):
     words = row(EXPR, expr._e)
     fields = expr.__dict__

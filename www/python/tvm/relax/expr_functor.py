@@ -484,7 +484,6 @@ def mutator(cls):
     return _decorated(cls)
 
 
-
 def map_dataflow_blocks(func, mod, change):
     """A function with its dataflow blocks changed."""
 

@@ -416,7 +416,6 @@ def module_from_expr(expr, functions=None, type_defs=None):
     return made
 
 
-
 def _load(expr):
     _engine.dialect(False)
     words = row(EXPR, expr._e)

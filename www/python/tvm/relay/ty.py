@@ -190,7 +190,6 @@ def type_has_any(ty):
 is_dynamic = type_has_any
 
 
-
 def _load(ty):
     _engine.dialect(False)
     words = row(TYPE, ty._t)

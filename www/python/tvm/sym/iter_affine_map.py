@@ -92,7 +92,6 @@ class IterMapLevel(enum.IntEnum):
         return IterMapLevel(levels[name.lower()])
 
 
-
 class _Marks:
     """Iterators as rows, each before those made of it."""
 

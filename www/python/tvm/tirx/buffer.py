@@ -4,7 +4,7 @@ import enum
 import functools
 
 from .._absent import DEVICE, Absent
-from .._node import BUFFER, PRIM, get, lazy, makers, maybe, name_of, row
+from .._node import BUFFER, PRIM, get, is_buffer_var, lazy, makers, maybe, name_of, row
 from .._values import Array, DataType
 from ..error import InternalError
 from ..ir.expr import Range, Var
@@ -72,11 +72,6 @@ class BufferType(Type):
 
     def __str__(self):
         return f'T.Buffer({self._of.shape}, "{self._of.dtype}")'
-
-
-def is_buffer_var(value):
-    """True if a value is a buffer."""
-    return isinstance(value, Var) and isinstance(value.__dict__.get("_ty"), BufferType)
 
 
 def buffer_data_pointer_type(buffer):

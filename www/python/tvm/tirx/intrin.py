@@ -329,7 +329,6 @@ def call_llvm_intrin(dtype, name, *args, span=None):
 call_llvm_pure_intrin = call_llvm_intrin
 
 
-
 def comm_reducer(fcombine, fidentity, name="reduce"):
     """A function that reduces over axes, or several scalars, by a function of two operands and its neutral element."""
 

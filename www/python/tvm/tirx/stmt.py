@@ -434,7 +434,6 @@ def stmt_list(stmt):
     return [stmt]
 
 
-
 def _annotations(number):
     attrs = maybe(ATTRS, number)
     return Map() if attrs is None else Map(attrs.items())

@@ -333,7 +333,6 @@ def _scalar(value):
     return value if isinstance(value, (Expr, TupleWrapper, list, tuple)) else const(value)
 
 
-
 def dropout(data, rate=0.5):
     """Sets elements to zero at random, in training; passes its operand on in inference."""
     return TupleGetItem(call("nn.dropout", [data], {"rate": rate}), 0)
