@@ -3,7 +3,7 @@
 use super::parts::{Parts, Taken};
 use super::value::{Closure, Fields, RefCell, Slot, Value};
 use super::{CallResults, EvalFailure, EvalOptions, Watched};
-use crate::ir::walk::{for_each_child, free_vars, post_order};
+use crate::ir::walk::{for_each_child, free_vars, has_children, post_order};
 use crate::ir::{Expr, ExprId, IdMap, Module, OpId, Pattern, PatternId, Store, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -121,7 +121,7 @@ impl<'a> Machine<'a> {
         self.run(start)
     }
 
-    /// Finds the shared nodes below a root, once.
+    /// Finds the shared nodes below a root, once. Leaves and functions are not kept: evaluating them again costs no more than a look-up.
     fn scan(&mut self, root: ExprId) {
         if self.scanned.insert(root, ()).is_some() {
             return;
@@ -130,13 +130,12 @@ impl<'a> Machine<'a> {
         let mut left = vec![root];
         while let Some(id) = left.pop() {
             for_each_child(self.store, id, |child| {
-                let expr = self.store.expr(child);
-                if is_cheap(&expr) && !matches!(expr, Expr::Function(_)) {
+                if !has_children(self.store, child) {
                     return;
                 }
                 if used.insert(child, ()).is_none() {
                     left.push(child);
-                } else if !is_cheap(&expr) {
+                } else if !matches!(self.store.expr(child), Expr::Function(_)) {
                     self.shared.insert(child, ());
                 }
             });
@@ -462,9 +461,4 @@ impl<'a> Machine<'a> {
 /// values are those of its own earlier activation.
 fn global(function: ExprId) -> Value {
     Value::Closure(Rc::new(Closure { function, name: None, slots: Rc::default(), captured: Fields::default() }))
-}
-
-/// True for nodes that are not kept: evaluating them again costs no more than a look-up.
-fn is_cheap(expr: &Expr) -> bool {
-    matches!(expr, Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Constant(_) | Expr::Function(_))
 }

@@ -22,7 +22,7 @@ pub enum Visit<N = ExprId> {
     Follow(N),
 }
 
-/// What is to be done next.
+/// One thing to do.
 #[derive(Clone, Copy)]
 pub enum Step<N, S> {
     /// A node is reached.
@@ -35,14 +35,14 @@ pub enum Step<N, S> {
     Own(S),
 }
 
-/// What is to be done, last first.
+/// The things to do, last first.
 pub type Agenda<F> = Vec<Step<<F as Form>::Node, <F as Form>::Step>>;
 
 /// The way in which results are put together.
 pub trait Form {
-    /// What is visited.
+    /// The kind of node that is visited.
     type Node: Copy;
-    /// What it does beside visiting and leaving.
+    /// The things that it does beside visiting and leaving.
     type Step;
 
     /// True if a node needs no visit: its result is known.

@@ -72,7 +72,7 @@ pub trait ExprMutator {
     }
 }
 
-/// What is done between the children of a node.
+/// A thing to do between the children of a node.
 enum Between {
     /// The value of a let is done.
     Bind(ExprId),

@@ -325,7 +325,6 @@ fn answer(store: &mut Store, held: &mut Held, what: &str, mut read: Numbers<'_>)
     })
 }
 
-/// Questions about maps of iterators.
 /// A zero, the padding with one added or zero, and each reason: its text by characters, and what it names.
 fn failed(failure: &iter::Failure) -> Vec<u32> {
     let mut words = vec![0, failure.padding.map_or(0, |padding| number(padding) + 1)];
@@ -338,6 +337,7 @@ fn failed(failure: &iter::Failure) -> Vec<u32> {
     words
 }
 
+/// Questions about maps of iterators.
 fn iterators(store: &mut Store, analyzer: &mut Analyzer, what: &str, mut read: Numbers<'_>) -> Js<Vec<u32>> {
     let mut marks = Marks::default();
     Ok(match what {
