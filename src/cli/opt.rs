@@ -6,7 +6,7 @@ use crate::diag::{Diagnostic, render, tame};
 use crate::parse::Options;
 use crate::pass::Literal;
 use crate::pass::call::parse_literal;
-use crate::pass::trace::{LogKind, Outcome, Trace};
+use crate::pass::trace::{LogKind, Outcome, Role, Trace};
 use crate::passes;
 use crate::print::Numbering;
 use crate::repro::{self, Document};
@@ -161,6 +161,13 @@ fn report(options: &OptOptions<'_>, session: &Session, checked: &[(usize, Checke
     for (step, found) in checked {
         stderr += &format!("{}: {}\n", trace.steps[*step].id, tame(&found.sentence()));
     }
+    // A pipeline has passes for higher levels on purpose; whoever names a pass wants it to run.
+    if options.pipeline.is_none() {
+        stderr.extend(trace.steps.iter().filter(|step| step.role == Role::Listed).filter_map(|step| match &step.outcome {
+            Outcome::Skipped(reason) => Some(format!("note: {} did not run: {reason}\n", step.id)),
+            _ => None,
+        }));
+    }
     let problems: Vec<Diagnostic> = session.problems().iter().cloned().chain(trace.reported()).collect();
     stderr += &render(&problems, options.file, source);
     if let Some(step) = trace.steps.iter().find(|s| matches!(s.outcome, Outcome::Failed(_))) {
@@ -257,6 +264,19 @@ mod tests {
         assert_eq!(refused.status, 2);
         let argument = opt(&OptOptions { passes: Some("FuseOps(max=2)"), ..options(&file) });
         assert!(argument.stderr.contains("it takes fuse_opt_level"), "{}", argument.stderr);
+        std::fs::remove_file(path).expect("it was written");
+    }
+
+    #[test]
+    fn a_pass_that_is_gated_says_so() {
+        let path = std::env::temp_dir().join(format!("passlab-{}-gated.relay", std::process::id()));
+        std::fs::write(&path, "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) { nn.relu(%x) }\n").expect("writable");
+        let file = path.to_string_lossy().into_owned();
+        let call = Some("FoldConstant(), FastMath()");
+        let low = opt(&OptOptions { passes: call, ..options(&file) });
+        assert_eq!(low.stderr, "note: FastMath#1 did not run: needs opt level 4\n");
+        let high = opt(&OptOptions { passes: call, opt_level: Some(4), ..options(&file) });
+        assert_eq!(high.stderr, "");
         std::fs::remove_file(path).expect("it was written");
     }
 
