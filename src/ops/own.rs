@@ -5,7 +5,7 @@ use super::relax::deduce::Deduce;
 use super::row::{OpInfo, OpPattern, RelaxOp, RelayOp, op, relax};
 use super::rule::{RuleCx, RuleResult, TypeRule, broadcast, broadcast_compare, identity, identity_compare};
 use crate::ir::{AttrsId, Expr, ExprId, OpId, Store, Type, TypeId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -48,6 +48,8 @@ static INPUTS: [&str; MOST_INPUTS] = ["input"; MOST_INPUTS];
 #[derive(Default)]
 struct Own {
     rows: Vec<&'static OpInfo>,
+    /// The operators of Relay whose relation is the script's.
+    asking: FxHashSet<OpId>,
     /// The rows of the script that is loaded, by their names without `relax.`.
     names: FxHashMap<&'static str, OpId>,
     /// The rows of Relay.
@@ -103,12 +105,17 @@ pub fn register_relay(facts: &OfRelay<'_>, script: Rc<dyn Script>) -> Result<OpI
         if facts.inputs > MOST_INPUTS {
             return Err(format!("{}: an operator of a script has a number of inputs, of at most {MOST_INPUTS}", facts.name));
         }
-        let rule = facts.relation.map(|name| named_relation(name).unwrap_or(asked));
+        let known = facts.relation.and_then(named_relation);
+        let asks = facts.relation.is_some() && known.is_none();
+        let rule = known.or(asks.then_some(asked as TypeRule));
         let relay = Some(RelayOp { args: &INPUTS[..facts.inputs], attrs: None, rule });
         let name: &'static str = Box::leak(facts.name.into());
         let row = OpInfo { relay, pattern: facts.pattern, stateful: facts.stateful, ..op(name, "An operator of the script.") };
         let id = id_of(own.add(row)?);
         own.relay_names.insert(name, id);
+        if asks {
+            own.asking.insert(id);
+        }
         Ok(id)
     })
 }
@@ -130,7 +137,7 @@ fn asked(_: &mut RuleCx<'_>) -> RuleResult {
 
 /// True if the script has the relation of the operator.
 pub fn asks_script(op: OpId) -> bool {
-    is_own(op) && super::info(op).relay_rule().is_some_and(|rule| std::ptr::fn_addr_eq(rule, asked as TypeRule))
+    is_own(op) && OWN.with_borrow(|own| own.asking.contains(&op))
 }
 
 /// Asks the script for the relation of an operator.
