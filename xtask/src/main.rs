@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         "engine" if rest.is_empty() => engine::engine(engine::Goal::Serve),
         "python" => python::python(&rest),
         "test" => test::test(&rest),
+        test::RUNNER => test::run_wasm_tests(),
         "codegen" if rest.is_empty() => sh::cargo().args(["test", "--quiet", "--test", "codegen"]).env("BLESS", "1").run(),
         "conformance" => test::conformance(&rest),
         "record" => test::record(&rest),

@@ -157,25 +157,61 @@ fn clippy() -> Result<Done> {
 }
 
 fn native() -> Result<Done> {
+    let engine = counted(vec![unit_tests(), of_engine().args(files_of_tests()), of_engine().arg("--doc")]);
     // Apart, because together they would share features, and xtask's dependencies be compiled again.
-    let engine = counted(&[]);
     cargo().args(["test", "--quiet", "--package", "xtask"]).run()?;
     engine
 }
 
 fn deep() -> Result<Done> {
-    counted(&["--test", "deep", "--test", "tir_values"])
+    counted(vec![of_engine().args(["--test", "deep", "--test", "tir_values"])])
 }
 
-/// The profile in which the stages compile tests of the engine, once for all of them.
+/// The profile in which the stages compile tests of the engine that are files of their own, once for all of them.
 const CHECKED: &str = "checked";
 
-/// Runs tests of the engine, and tells what they skipped for want of something to read.
-fn counted(options: &[&str]) -> Result<Done> {
+/// The files of tests that stages of their own run, as `Cargo.toml` says of each, too.
+const APART: &[&str] = &["conformance", "cross", "deep", "tir_values"];
+
+fn of_engine() -> Sh {
+    cargo().args(["test", "--profile", CHECKED, "--package", "passlab", "--no-fail-fast"])
+}
+
+/// Unit tests are compiled as for an edit: their run takes 17 s of a processor more, and their compilation 120 s less.
+fn unit_tests() -> Sh {
+    without_lines(cargo().args(["test", "--package", "passlab", "--no-fail-fast", "--lib"]))
+}
+
+/// Compiles without tables of lines, which cost a third of the time. A panic says its place all the same.
+fn without_lines(command: Sh) -> Sh {
+    command.env("CARGO_PROFILE_DEV_DEBUG", "false")
+}
+
+/// Selects the binary and each file in `tests` but those `APART`.
+fn files_of_tests() -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root().join("tests")).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_test = if path.is_dir() { path.join("main.rs").exists() } else { path.extension().is_some_and(|it| it == "rs") };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if is_test && !APART.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    let selected = names.into_iter().flat_map(|name| ["--test".to_owned(), name]);
+    std::iter::once("--bins".to_owned()).chain(selected).collect()
+}
+
+/// Runs tests of the engine, and tells what they skipped for want of something to read. A failure does not hide later ones.
+fn counted(runs: Vec<Sh>) -> Result<Done> {
     let said = target_dir().join("skipped.txt");
     let _ = std::fs::remove_file(&said);
-    let tests = ["test", "--profile", CHECKED, "--package", "passlab", "--no-fail-fast"];
-    cargo().args(tests).args(options).env("PASSLAB_SKIPPED", &said).run()?;
+    let mut outcome = Ok(());
+    for run in runs {
+        outcome = outcome.and(run.env("PASSLAB_SKIPPED", &said).run());
+    }
+    outcome?;
     let lines = std::fs::read_to_string(said).unwrap_or_default();
     let parts: Vec<String> = lines.lines().map(|line| line.trim_start_matches("skipped: ").to_owned()).collect();
     Ok(if parts.is_empty() { Passed } else { Partly(parts) })
@@ -189,18 +225,25 @@ fn agrees() -> Result<Done> {
     Ok(Passed)
 }
 
-/// Returns the command for the wasm tests with wasm-bindgen's runner, which is a member of the workspace.
+/// Returns the command for the wasm tests. Their runner is this program, as [`run_wasm_tests`].
 fn wasm_tests() -> Result<Sh> {
     setup::wasm_target()?;
-    cargo().args(["build", "--package", "test-runner"]).run()?;
-    let runner = format!("test-runner{}", std::env::consts::EXE_SUFFIX);
-    let runner = target_dir().join("debug").join(runner);
-    Ok(cargo()
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let runner = format!("target.{WASM_TARGET}.runner=[{:?}, \"{RUNNER}\"]", program.display().to_string());
+    Ok(without_lines(cargo())
         .args(["test", "--package", "passlab", "--no-default-features"])
-        .args(["--target", WASM_TARGET, "--test", "wasm"])
+        .args(["--target", WASM_TARGET, "--test", "wasm", "--config", &runner])
         // Unoptimised, a chain of 100,000 calls takes its time through every pass; the default is 20 seconds.
-        .env("WASM_BINDGEN_TEST_TIMEOUT", "900")
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner))
+        .env("WASM_BINDGEN_TEST_TIMEOUT", "900"))
+}
+
+/// The command of this program for [`run_wasm_tests`], which cargo uses.
+pub const RUNNER: &str = "run-wasm-tests";
+
+/// Runs tests for wasm as wasm-bindgen's own runner, with a module and its arguments from cargo.
+pub fn run_wasm_tests() -> Result {
+    let args = std::env::args_os().skip(1);
+    wasm_bindgen_cli::wasm_bindgen_test_runner::run_cli_with_args(args).map_err(|error| format!("{error:?}"))
 }
 
 fn wasm_node() -> Result<Done> {
