@@ -298,6 +298,11 @@ impl BlockBuilder {
         params.iter().for_each(|param| self.define(store, *param));
     }
 
+    /// True inside of a scope, as every function has one.
+    pub fn has_scope(&self) -> bool {
+        !self.scopes.is_empty()
+    }
+
     /// Opens a scope that inherits all symbols of the one around.
     pub fn begin_inner_scope(&mut self) {
         let first = self.scopes.last().map_or(0, |scope| scope.first);

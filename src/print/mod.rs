@@ -52,6 +52,8 @@ pub struct PrintOptions<'n> {
     pub verbose: bool,
     /// Short forms of TIR: `T.grid`, `T.axis.remap`, a root block that is only a comment.
     pub sugar: bool,
+    /// Types of variables of Relax also where they follow from the value.
+    pub all_types: bool,
     /// Parts of TIR that stand between [`MARK`] and [`MARK_END`].
     pub marks: Option<&'n Marks>,
 }
@@ -91,6 +93,7 @@ impl Default for PrintOptions<'_> {
             header: true,
             verbose: false,
             sugar: true,
+            all_types: true,
             marks: None,
         }
     }

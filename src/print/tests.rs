@@ -9,6 +9,7 @@ const BODY: PrintOptions = PrintOptions {
     header: false,
     verbose: false,
     sugar: true,
+    all_types: true,
     marks: None,
 };
 

@@ -96,6 +96,8 @@ pub struct Store {
     kinds: IdMap<PrimFunc, Kinds>,
     prim_kinds: IdMap<PrimExpr, Kinds>,
     open_extents: bool,
+    /// True while types are deduced outside of every function: nothing is known of symbols there.
+    pub symbols_are_free: bool,
     /// The rewrites of this session.
     pub log: RewriteLog,
     /// The dataflow blocks of the text that variables were read in: neighbours are one block afterwards.

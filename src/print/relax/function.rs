@@ -282,7 +282,8 @@ impl Script<'_> {
         let ty = store.var_type(var);
         let mut text = String::new();
         if let Some(cast) = cast {
-            let annotation = self.annotation(ty);
+            let follows = !self.all_types && ty.is_some_and(|ty| crate::ir::equal::types(store, cast, ty));
+            let annotation = if follows { String::new() } else { self.annotation(ty) };
             self.relax("match_cast(", &mut text);
             self.expr(value, &mut text);
             text.push_str(", ");
@@ -354,6 +355,14 @@ impl Script<'_> {
     /// True if the type of a variable is not written: that of `R.call_tir` is in the call.
     fn hides_annotation(&self, value: ExprId, ty: Option<TypeId>) -> bool {
         let store = self.store;
+        let follows = store.called_op(value).is_some() || matches!(store.expr(value), Expr::Tuple(_) | Expr::TupleGetItem { .. } | Expr::Var(_));
+        if !self.all_types
+            && follows
+            && let (Some(own), Some(ty)) = (store.checked_type(value), ty)
+            && crate::ir::equal::types(store, own, ty)
+        {
+            return true;
+        }
         let Some(op) = store.called_op(value) else { return false };
         let name = crate::ops::info(op).relax.as_ref().map_or("", |op| op.name);
         let is_prim = ty.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Prim(_)));

@@ -78,6 +78,8 @@ pub(super) struct Script<'a> {
     pub(super) alone: bool,
     /// True if TIR is written in short forms.
     pub(super) sugar: bool,
+    /// True if the types of variables of Relax are written also where they follow from the value.
+    pub(super) all_types: bool,
     /// The parts of TIR that are marked.
     pub(super) marks: Option<&'a Marks>,
 }
@@ -118,13 +120,15 @@ impl<'a> Script<'a> {
             flow: None,
             alone: false,
             sugar: true,
+            all_types: true,
             marks: None,
         }
     }
 
     /// Creates a text with these options.
     pub(super) fn with(store: &'a Store, module: Option<&'a Module>, options: &PrintOptions<'a>) -> Self {
-        Script { sugar: options.sugar, marks: options.marks, ..Script::new(store, module) }
+        let PrintOptions { sugar, all_types, marks, .. } = *options;
+        Script { sugar, all_types, marks, ..Script::new(store, module) }
     }
 
     /// Begins a line; the caller appends its text.

@@ -366,6 +366,12 @@ fn read_params(read: &mut Words<'_>) -> Js<Option<Vec<VarId>>> {
     Ok(known.then_some(params))
 }
 
+/// True for a call of a call, which needs a binding of its own.
+fn has_calls_inside(store: &Store, expr: ExprId) -> bool {
+    let Expr::Call { args, .. } = store.expr(expr) else { return false };
+    store.items(args).any(|arg| matches!(store.expr(arg), Expr::Call { .. } | Expr::If { .. } | Expr::TupleGetItem { .. }))
+}
+
 #[expect(clippy::too_many_lines, reason = "a table: an arm for each call")]
 fn step(store: &mut Store, builder: &mut BlockBuilder, what: Build, words: &[u32]) -> Js<Vec<u32>> {
     let mut read = Words::new(store, words);
@@ -421,7 +427,13 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: Build, words: &[u32
         }
         Build::Normalize => {
             let expr = read.expr()?;
-            vec![index(builder.normalize(store, expr))]
+            if !builder.has_block() && has_calls_inside(store, expr) {
+                return Err(error("Check failed: (!block_stack_.empty()) is false: Cannot normalize non-leaf without a scope"));
+            }
+            store.symbols_are_free = !builder.has_scope();
+            let result = builder.normalize(store, expr);
+            store.symbols_are_free = false;
+            vec![index(result)]
         }
         Build::LookupBinding => {
             let var = read.var()?;

@@ -18,6 +18,18 @@ class EngineError(_error.InternalError, ValueError):
     """A message of the engine. TVM has two classes for those: one for a broken promise, one for a value that does not fit."""
 
 
+_KINDS = {kind.__name__: type("EngineError", (EngineError, kind), {}) for kind in (TypeError, AttributeError, KeyError, IndexError)}
+"""Classes of messages that begin with the name of a class of Python."""
+
+
+def error_of(message):
+    """The exception for a message of the engine."""
+    kind, colon, rest = message.partition(": ")
+    if colon and kind in _KINDS:
+        return _KINDS[kind](rest)
+    return EngineError(rest if colon and kind in ("InternalError", "ValueError") else message)
+
+
 _pending = []
 """Exceptions of Python that are on their way through the engine."""
 
@@ -37,7 +49,7 @@ def _raise(exc):
     message = exc.message if hasattr(exc, "message") else str(exc)
     if message == "unreachable":
         message = "the engine broke: this is a fault of passlab, and what follows in this run fails, too"
-    raise EngineError(message) from None
+    raise error_of(message) from None
 
 
 def _give(value):

@@ -239,7 +239,10 @@ class Attrs(Object):
         return str(self[name])
 
     def __repr__(self):
-        return repr(dict(self._fields))
+        if not _engine.is_relax() or not self._key.startswith("relax."):
+            return repr(dict(self._fields))
+        fields = ((key, str(value) if key.endswith("dtype") else _shown(value)) for key, value in self._fields.items())
+        return f"{self._key}({', '.join(f'{key}={value}' for key, value in fields)})"
 
     def __eq__(self, other):
         if isinstance(other, dict):
@@ -262,8 +265,22 @@ class DictAttrs(Attrs):
     def __init__(self, fields=None):
         super().__init__("DictAttrs", fields or {})
 
-    def __str__(self):
-        return str(Map(self._fields))
+    def __repr__(self):
+        if not _engine.is_relax():
+            return str(Map(self._fields))
+        return _braced(self._fields, sort=True)
+
+    __str__ = __repr__
+
+
+def _braced(value, sort=False):
+    """A value as it stands among the attributes of a function: lists in brackets."""
+    if isinstance(value, dict) or hasattr(value, "items"):
+        items = sorted(value.items(), key=lambda item: str(item[0])) if sort else value.items()
+        return "{" + ", ".join(f"{_shown(key)}: {_braced(field)}" for key, field in items) + "}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_braced(item) for item in value)}]"
+    return _shown(value)
 
 
 class AttrFieldInfo(Object):

@@ -28,7 +28,7 @@ impl Operand {
 
     fn shape(&self) -> Option<Rc<[Dim]>> {
         match self {
-            Operand::Tensor(tensor) => tensor.shape.clone(),
+            Operand::Tensor(tensor) => tensor.values.clone(),
             Operand::Scalar(_) => Some([int(1)].into()),
         }
     }
@@ -140,7 +140,7 @@ pub fn ewise_fma(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if all.iter().any(|tensor| tensor.rank.is_some() && tensor.rank != rank) {
         return Err(format!("{} requires its inputs to have the same ndim", cx.op));
     }
-    let shapes: Option<Vec<&Rc<[Dim]>>> = all.iter().map(|tensor| tensor.shape.as_ref()).collect();
+    let shapes: Option<Vec<&Rc<[Dim]>>> = all.iter().map(|tensor| tensor.values.as_ref()).collect();
     if let Some(shapes) = shapes {
         for axis in 0..rank.unwrap_or(0) {
             if cx.differ(shapes[0][axis], shapes[1][axis])

@@ -63,7 +63,7 @@ pub fn update(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     }
     Ok(match data.info.extents {
         Extents::Known(_) => cx.ty(0),
-        Extents::Var(_) if cx.op == "slice_scatter" => cx.ty(0),
+        Extents::Var(_) if cx.op == "slice_scatter" && data.rank.is_some() => cx.ty(0),
         _ => cx.vague(data.rank, data.dtype(), data.vdevice()),
     })
 }

@@ -123,6 +123,9 @@ pub fn tensor_to_shape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         let rank = data.rank.map_or(-1, |rank| rank as i64);
         return Err(format!("Check failed: relax.tensor_to_shape expected argument to be 1-d, but it has {rank} dimensions"));
     }
+    if matches!(data.info.extents, crate::ir::Extents::Var(_)) {
+        return Err("tensor_to_shape expects the shape of its type to be a ShapeExpr".to_owned());
+    }
     let rank = data.shape.as_deref().and_then(|shape| u32::try_from(shape.first()?.known()?).ok());
     let extents = rank.map_or(crate::ir::Extents::Unknown, crate::ir::Extents::Rank);
     Ok(cx.store.ty(Type::Shape(extents)))
@@ -132,7 +135,7 @@ pub fn tensor_to_shape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn shape_to_tensor(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let ty = cx.ty(0);
     let Type::Shape(extents) = cx.store.type_of_id(ty) else {
-        return Err("shape_to_tensor expects a Shape".to_owned());
+        return Err("Check failed: shape_to_tensor expects a Shape".to_owned());
     };
     let extents = extents.clone();
     // TVM writes an unknown rank as -1.

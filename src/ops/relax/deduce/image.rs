@@ -20,6 +20,7 @@ fn resize(cx: &mut Deduce<'_>, spatial: &str) -> Result<TypeId, String> {
     };
     shape.splice(2.., size.iter().copied());
     let shape = to.convert_extents(cx.store, &data_layout, &shape, 64)?;
+    let shape: Vec<Dim> = shape.into_iter().map(|dim| cx.natural(dim)).collect();
     Ok(cx.out(&shape, dtype, data.vdevice()))
 }
 
@@ -54,7 +55,21 @@ pub fn grid_sample(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn affine_grid(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let size = cx.shape_arg(1)?;
-    let spatial = cx.store.rank(&size).unwrap_or(2);
+    let spatial = cx.store.rank(&size).unwrap_or(0);
+    if !(2..=3).contains(&spatial) {
+        return Err(format!(
+            "AffineGrid expects the target size to be a 2-dim or 3-dim shape, while the given one has ndim {spatial}"
+        ));
+    }
+    if let Some(rank) = data.rank.filter(|rank| *rank != 3) {
+        return Err(format!("AffineGrid expects the input data to be 3-D (batch, spatial, spatial + 1), but got ndim {rank}"));
+    }
+    for (axis, wanted) in [(1, spatial), (2, spatial + 1)] {
+        let found = data.shape.as_ref().and_then(|shape| shape[axis].known());
+        if let Some(found) = found.filter(|found| *found != wanted as i64) {
+            return Err(format!("AffineGrid expects dimension {axis} of the input to be {wanted}, but got {found}"));
+        }
+    }
     let (Some(shape), Extents::Known(size)) = (&data.shape, &size) else {
         return Ok(cx.vague(Some(spatial + 2), data.dtype(), data.vdevice()));
     };

@@ -2,6 +2,8 @@
 
 use super::{Deduce, int};
 use crate::ir::{DType, DTypeCode, Dim, Expr, Extents, PrimOp, Type, TypeId};
+use crate::tir::binary;
+use crate::tir::math::if_then_else;
 
 /// `take`: the shape of the indices replaces an axis. A scalar index removes the axis.
 pub fn take(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
@@ -97,7 +99,13 @@ fn canonical(cx: &mut Deduce<'_>, index: Dim, extent: Dim, step: i64) -> Option<
         // `n` as an end is the extent itself; the sign of others has to be known, with symbols as extents.
         None if index == extent => return Some(high),
         None if step > 0 && is_natural(cx, index) => return Some(cx.arith(PrimOp::Min, index, high)),
-        None => return None,
+        None => {
+            let from_end = cx.arith(PrimOp::Add, index, extent);
+            let [index, zero, from_end] = [index, int(0), from_end].map(|dim| cx.store.prim_of_dim(dim));
+            let below = binary(cx.store, PrimOp::Lt, index, zero);
+            let chosen = if_then_else(cx.store, below, from_end, index);
+            cx.store.dim_of_prim(chosen)
+        }
     };
     let above = cx.arith(PrimOp::Max, index, int(low));
     Some(cx.arith(PrimOp::Min, above, high))
@@ -170,6 +178,11 @@ pub fn gather_nd(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if batch < 0 {
         return Err(format!("Check failed: attrs->batch_dims >= 0 ({batch} vs. 0) : "));
     }
+    if let Some(dtype) = indices.dtype().filter(|dtype| *dtype != DType::I64) {
+        return Err(format!(
+            "GatherND requires the input indices to have int64 dtype. However, the given indices dtype is {dtype}"
+        ));
+    }
     let (Some(rank), Some(at_rank)) = (data.rank, indices.rank) else { return Ok(cx.vague(None, dtype, vdevice)) };
     let batch = batch as usize;
     if batch > rank {
@@ -187,6 +200,9 @@ pub fn gather_nd(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let Some(depth) = depth else { return Ok(cx.vague(None, dtype, vdevice)) };
     let taken = batch + depth;
     let Extents::Known(shape) = &data.info.extents else {
+        if at_rank + rank <= taken {
+            return Err("Check failed: GatherND has a result of fewer than no dimensions".to_owned());
+        }
         return Ok(cx.vague((at_rank + rank).checked_sub(taken + 1), dtype, vdevice));
     };
     if taken > rank {

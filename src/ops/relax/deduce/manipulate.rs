@@ -17,7 +17,7 @@ pub fn broadcast_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             "broadcast_to expects the input shape to have the number of ndim at least as the input tensor's. However, the given tensor has ndim {old} while the target shape has ndim {new}"
         ));
     }
-    if let (Some(old), Some(new)) = (&data.shape, &cx.known(&shape)) {
+    if let (Some(old), Some(new)) = (&data.values, &cx.known(&shape)) {
         for (old, new) in old.iter().rev().zip(new.iter().rev()) {
             if old.known() != Some(1) && cx.differ(*old, *new) {
                 return Err("broadcast_to expects the input tensor shape is broadcastable to the target shape.".to_owned());
@@ -34,7 +34,7 @@ pub fn reshape(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     // Only this rule uses the known extents of a variable that holds a shape.
     let shape = cx.shape_arg(1)?;
     let shape = cx.known(&shape).map_or(shape, Extents::Known);
-    if let (Some(old), Extents::Known(new)) = (&data.shape, &shape) {
+    if let (Some(old), Extents::Known(new)) = (&data.values, &shape) {
         let (before, after) = (cx.product(old), cx.product(new));
         if cx.differ(before, after) {
             return Err(
@@ -57,8 +57,8 @@ pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let refs: Vec<&Tensor> = tensors.iter().collect();
     let axis = cx.int("axis");
     let rank = if axis.is_none() { Some(1) } else { tensors.iter().find_map(|tensor| tensor.rank) };
-    check_rank(cx, &refs, rank)?;
     let dtype = cx.common_dtype(&refs)?;
+    check_rank(cx, &refs, rank)?;
     let vdevice = loose_vdevice(cx, &refs);
     let at = match rank {
         Some(rank) => cx.axis(axis.unwrap_or(0), rank)?,
@@ -68,7 +68,7 @@ pub fn concat(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Ok(cx.like(only, only.dtype()));
     }
     let Some(rank) = rank else { return Ok(cx.vague(None, dtype, vdevice)) };
-    let known: Vec<&Rc<[Dim]>> = tensors.iter().filter_map(|tensor| tensor.shape.as_ref()).collect();
+    let known: Vec<&Rc<[Dim]>> = tensors.iter().filter_map(|tensor| tensor.values.as_ref()).collect();
     for other in known.iter().skip(1) {
         for index in (0..rank).filter(|index| *index != at) {
             if cx.differ(known[0][index], other[index]) {
@@ -105,7 +105,11 @@ pub fn stack(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let dtype = cx.common_dtype(&refs)?;
     let vdevice = loose_vdevice(cx, &refs);
     check_rank(cx, &refs, first.rank)?;
-    let Some(rank) = first.rank else { return Ok(cx.vague(None, dtype, vdevice)) };
+    let rank = match first.rank {
+        Some(rank) => rank,
+        // As in TVM, the axis has to be one of a tensor without axes.
+        None => return cx.axis(cx.int("axis").unwrap_or(0), 0).map(|_| cx.vague(None, dtype, vdevice)),
+    };
     let at = cx.axis(cx.int("axis").unwrap_or(0), rank + 1)?;
     let known: Vec<&Rc<[Dim]>> = tensors.iter().filter_map(|tensor| tensor.shape.as_ref()).collect();
     for other in known.iter().skip(1) {
@@ -165,7 +169,7 @@ pub fn squeeze(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         Some(axes) => Some(cx.axes(&axes, rank)?),
         None => None,
     };
-    let Some(old) = &data.shape else {
+    let Some(old) = &data.values else {
         return Ok(cx.vague(axes.map(|axes| rank - axes.len()), dtype, vdevice));
     };
     if !given && old.iter().any(|dim| dim.known().is_none()) {
@@ -264,7 +268,7 @@ pub fn split(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         let mut parts = Vec::new();
         for index in 0..=places.len() {
             let clamp = |cx: &mut Deduce<'_>, value: i64| cx.arith(PrimOp::Min, int(value.max(0)), extent);
-            let left = if index == 0 { int(0) } else { clamp(cx, places[index - 1]) };
+            let left = clamp(cx, if index == 0 { 0 } else { places[index - 1] });
             let right = if index < places.len() { clamp(cx, places[index]) } else { extent };
             let length = cx.arith(PrimOp::Sub, right, left);
             let mut part = shape.clone();
@@ -313,7 +317,7 @@ pub fn collapse_sum_to(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// Fails if a shape is no sum over axes of the data: each of its extents is that of the data or one.
 fn collapses(cx: &mut Deduce<'_>, data: &Tensor, target: &Extents) -> Result<(), String> {
-    let (Some(data), Some(target)) = (&data.shape, cx.known(target)) else { return Ok(()) };
+    let (Some(data), Some(target)) = (&data.values, cx.known(target)) else { return Ok(()) };
     let mut wanted = target.iter().rev().peekable();
     for extent in data.iter().rev() {
         let Some(other) = wanted.peek() else { break };
@@ -392,9 +396,39 @@ pub fn tile(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     Ok(cx.out(&out, dtype, vdevice))
 }
 
+/// Fails if the lengths of the sequences fit neither the axes nor the extents of the data.
+fn check_sequences(cx: &mut Deduce<'_>, data: &Tensor) -> Result<(), String> {
+    let lengths = cx.tensor(1)?;
+    if let Some(rank) = lengths.rank.filter(|rank| *rank != 1) {
+        return Err(format!("ReverseSequence requires seq_lengths to be 1-D. However, seq_lengths has ndim {rank}"));
+    }
+    if let Some(dtype) = lengths.dtype().filter(|dtype| ![DType::I32, DType::I64].contains(dtype)) {
+        return Err(format!("seq_lengths: the number of bits has to be 32 or 64, of integers. However, seq_lengths has {dtype}"));
+    }
+    let Some(rank) = data.rank else { return Ok(()) };
+    for name in ["seq_axis", "batch_axis"] {
+        let axis = cx.int(name).unwrap_or(0);
+        cx.axis(axis, rank).map_err(|_| {
+            format!("ReverseSequence requires {name} to belong to range [-ndim, ndim). However, the axis is {axis}, while ndim is {rank}")
+        })?;
+    }
+    let batch = cx.axis(cx.int("batch_axis").unwrap_or(0), rank)?;
+    if let (Some(shape), Some(count)) = (&data.values, &lengths.values)
+        && cx.differ(shape[batch], count[0])
+    {
+        return Err(
+            "ReverseSequence requires seq_lengths.shape[0] to equal the batch axis extent, a number of sequences.".to_owned()
+        );
+    }
+    Ok(())
+}
+
 /// `flip`, `reverse_sequence`: the type of the input, whose axis has to exist.
 pub fn along_axis(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
+    if cx.op == "reverse_sequence" {
+        check_sequences(cx, &data)?;
+    }
     if let (Some(axis), Some(rank)) = (cx.int("axis"), data.rank) {
         cx.axis(axis, rank)?;
     }
@@ -409,9 +443,15 @@ pub fn meshgrid(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         let rank = tensors[at].rank.map_or(-1, |rank| rank as i64);
         return Err(format!("meshgrid expects each input tensor to be 1D. Got ndim = {rank} at index {at}"));
     }
-    let dtype = cx.common_dtype(&refs)?;
-    let vdevice = cx.common_vdevice(&refs)?;
-    let extents: Option<Vec<Dim>> = tensors.iter().map(|tensor| tensor.shape.as_ref()?.first().copied()).collect();
+    if tensors.is_empty() {
+        return Err("meshgrid expects at least one 1D tensor in the input Tuple.".to_owned());
+    }
+    cx.common_dtype(&refs)?;
+    let dtype = tensors.iter().find_map(Tensor::dtype);
+    let vdevice = loose_vdevice(cx, &refs);
+    // As in TVM, the extent of a tensor without an element type does not count.
+    let extent = |tensor: &Tensor| tensor.dtype().and(tensor.shape.as_ref())?.first().copied();
+    let extents: Option<Vec<Dim>> = tensors.iter().map(extent).collect();
     let one = match extents {
         Some(shape) => cx.out(&shape, dtype, vdevice),
         None => cx.vague(Some(tensors.len()), dtype, vdevice),
@@ -432,10 +472,16 @@ pub fn one_hot(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         crate::ir::Type::Prim(dtype) => Some(*dtype),
         _ => None,
     };
+    let other = cx.ty(2);
+    if let (Some(on), crate::ir::Type::Prim(off)) = (dtype, cx.store.type_of_id(other))
+        && on != *off
+    {
+        return Err(format!("Check failed: one_hot: on_value and off_value must have the same dtype, but got {on} and {off}"));
+    }
     cx.whole_numbers(&indices, "one_hot op", "indices")?;
     let Some(rank) = indices.rank else { return Ok(cx.vague(None, dtype, indices.vdevice())) };
     let at = cx.axis(cx.int("axis").unwrap_or(-1), rank + 1).map_err(|message| format!("Check failed: {message}"))?;
-    let Some(mut shape) = indices.dims() else {
+    let Some(mut shape) = indices.shape.as_deref().map(<[Dim]>::to_vec) else {
         return Ok(cx.vague(Some(rank + 1), dtype, indices.vdevice()));
     };
     shape.insert(at, int(depth));

@@ -62,8 +62,10 @@ pub struct Deduce<'a> {
 pub struct Tensor {
     /// The known part of its type.
     pub info: TensorInfo,
-    /// Its extents, if they are known; also those of a variable that holds its shape.
+    /// Its extents, if they are written in the type: most rules of TVM do not look into a variable that holds a shape.
     pub shape: Option<Rc<[Dim]>>,
+    /// Its extents, if they are known; also those of a variable that holds its shape.
+    pub values: Option<Rc<[Dim]>>,
     /// The number of its axes, if that is known.
     pub rank: Option<usize>,
 }
@@ -74,9 +76,9 @@ impl Tensor {
         self.info.dtype
     }
 
-    /// Returns a copy of its extents, if they are known.
+    /// Returns a copy of its extents, if they are known; also those of a variable that holds its shape.
     pub fn dims(&self) -> Option<Vec<Dim>> {
-        self.shape.as_deref().map(<[Dim]>::to_vec)
+        self.values.as_deref().map(<[Dim]>::to_vec)
     }
 
     /// Returns its device, if the type has one.
@@ -109,9 +111,10 @@ impl Deduce<'_> {
             Type::Distributed { tensor, .. } => self.store.tensor_info(*tensor)?,
             _ => self.store.tensor_info(ty)?,
         };
-        let shape = self.known(&info.extents);
+        let values = self.known(&info.extents);
+        let shape = values.clone().filter(|_| matches!(info.extents, Extents::Known(_)));
         let rank = self.store.rank(&info.extents);
-        Some(Tensor { info, shape, rank })
+        Some(Tensor { info, shape, values, rank })
     }
 
     /// Returns the known extents of a shape, also through the variable that holds it.
@@ -269,9 +272,13 @@ impl Deduce<'_> {
         }
     }
 
-    /// Returns an analyzer that takes the symbols of an expression for extents, which are not negative.
+    /// Returns an analyzer that takes the symbols of an expression for extents, which are not negative. As in TVM only a
+    /// function says that of them.
     pub fn over_extents(&self, prim: PrimId) -> Analyzer {
         let mut analyzer = Analyzer::new();
+        if self.store.symbols_are_free {
+            return analyzer;
+        }
         self.store.for_each_prim(prim, &mut |_, expr| {
             if let PrimExpr::Var(symbol) = expr {
                 analyzer.assume_natural(*symbol);

@@ -1,6 +1,6 @@
 //! Activations, normalisation, attention, losses (TVM: src/relax/op/nn/nn.cc and attention.cc).
 
-use super::{Deduce, Tensor, int, is_int};
+use super::{Deduce, int, is_int};
 use crate::ir::{DType, Dim, Extents, PrimOp, TypeId};
 
 /// `softmax`, `log_softmax`: the type of the input, whose axis has to exist.
@@ -20,7 +20,6 @@ pub fn softmax(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn batch_norm(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     cx.arity(5)?;
     let tensors = [cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?, cx.tensor(3)?, cx.tensor(4)?];
-    let refs: Vec<&Tensor> = tensors.iter().collect();
     let data = &tensors[0];
     let axis = match data.rank {
         Some(rank) => Some(cx.axis(cx.int("axis").unwrap_or(1), rank)?),
@@ -31,24 +30,28 @@ pub fn batch_norm(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     {
         return Err(format!("{} requires the input data to have float dtype. However, the given data dtype is {dtype}", cx.op));
     }
-    cx.common_dtype(&refs)?;
+    let mut certain = true;
     for other in &tensors[1..] {
-        if other.rank.is_some_and(|rank| rank != 1) {
+        if other.dtype() != data.dtype() {
+            return Err(format!("{} requires all the input tensors to have the same dtype", cx.op));
+        }
+        if other.rank != Some(1) {
             return Err(format!(
                 "{} requires the input gamma, beta, etc., to have as many dimensions as the length of input axes",
                 cx.op
             ));
         }
-        if let (Some(shape), Some(axis), Some(vector)) = (&data.shape, axis, &other.shape)
-            && cx.differ(shape[axis], vector[0])
-        {
-            return Err(format!(
-                "{} requires the input gamma, beta, etc., to have size same as the lengths of the data on the given axes",
-                cx.op
-            ));
+        if let (Some(shape), Some(axis), Some(vector)) = (&data.shape, axis, &other.shape) {
+            if cx.differ(shape[axis], vector[0]) {
+                return Err(format!(
+                    "{} requires the input gamma, beta, etc., to have size same as the lengths of the data on the given axes",
+                    cx.op
+                ));
+            }
+            certain = certain && cx.equal(shape[axis], vector[0]);
         }
     }
-    if tensors.iter().all(|tensor| matches!(tensor.info.extents, Extents::Known(_))) {
+    if certain {
         let fields = [cx.ty(0), cx.ty(3), cx.ty(4)];
         return Ok(cx.tuple(&fields));
     }
@@ -97,7 +100,9 @@ pub fn pad(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 pub fn pixel_shuffle(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
     let factor = cx.int("upscale_factor").unwrap_or(1).max(1);
-    let Some(mut shape) = data.dims() else { return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())) };
+    let Some(mut shape) = data.shape.as_deref().map(<[Dim]>::to_vec) else {
+        return Ok(cx.vague(data.rank, data.dtype(), data.vdevice()));
+    };
     let rank = shape.len();
     if rank >= 3 && cx.is_never_multiple(shape[rank - 3], factor.saturating_mul(factor)) {
         return Err("Number of input channels must be divisible by the square of the upscale factor".to_owned());
@@ -188,7 +193,7 @@ pub fn cross_entropy(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
             "CrossEntropy requires predictions and labels to have the same ndim. However, the ndim of predictions is {a} while the ndim of labels is {b}"
         ));
     }
-    if let (Some(a), Some(b)) = (&predictions.shape, &labels.shape)
+    if let (Some(a), Some(b)) = (&predictions.values, &labels.values)
         && (a.len() != b.len() || a.iter().zip(b.iter()).any(|(x, y)| cx.differ(*x, *y)))
     {
         return Err("CrossEntropy requires the predictions and labels to have the same shape.".to_owned());
@@ -206,6 +211,10 @@ pub fn nll_loss(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     if !matches!(reduction.as_deref(), None | Some("none" | "sum" | "mean")) {
         return Err("The argument reduction of NLLLoss should be one of the following values: none, mean, sum.".to_owned());
     }
+    if cx.args.len() > 2 {
+        let weights = cx.tensor(2)?;
+        dtype = cx.arith_dtype(&predictions, &weights)?;
+    }
     if let Some(other) = targets.dtype().filter(|dtype| !is_int(*dtype)) {
         return Err(format!("NLLLoss expects the dtype of targets to be int/uint. However, the dtype of targets is {other}"));
     }
@@ -218,20 +227,19 @@ pub fn nll_loss(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Err("NLLLoss expects number of dimensions K inferred from different arguments to be equal.".to_owned());
     }
     let classes =
-        predictions.shape.as_ref().and_then(|shape| if shape.len() == 1 { shape.first() } else { shape.get(1) }.copied());
+        predictions.values.as_ref().and_then(|shape| if shape.len() == 1 { shape.first() } else { shape.get(1) }.copied());
     if cx.args.len() > 2 {
         let weights = cx.tensor(2)?;
-        dtype = cx.arith_dtype(&predictions, &weights)?;
         if let Some(rank) = weights.rank.filter(|rank| *rank != 1) {
             return Err(format!("NLLLoss expects the ndim of weights == 1. However, the ndim of weights is {rank}"));
         }
-        if let (Some(a), Some(b)) = (classes, &weights.shape)
+        if let (Some(a), Some(b)) = (classes, &weights.values)
             && cx.differ(a, b[0])
         {
             return Err("NLLLoss expects number of classes C inferred from different arguments to be equal.".to_owned());
         }
     }
-    match (&predictions.shape, &targets.shape) {
+    match (&predictions.values, &targets.values) {
         (Some(a), Some(b)) if a.len() >= 2 && b.is_empty() || a.len() == 1 && !b.is_empty() => {
             return Err("Shape mismatch for NLLLoss.".to_owned());
         }

@@ -138,7 +138,7 @@ pub fn named_or_void(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 /// `size`: a scalar tensor.
 pub fn size(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
-    cx.tensor(0)?;
+    cx.tensor(0).map_err(|message| format!("Check failed: {message}"))?;
     Ok(cx.out(&[], Some(DType::I64), None))
 }
 
@@ -193,7 +193,7 @@ pub fn view(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         Some(dtype) => dtype,
         None => data.dtype(),
     };
-    let extents = shape.clone().unwrap_or_else(|| data.info.extents.clone());
+    let extents = shape.clone().unwrap_or_else(|| data.values.clone().map_or_else(|| data.info.extents.clone(), Extents::Known));
     let (old, new) = (count(cx, &data.info.extents), count(cx, &extents));
     let bytes = |dtype: Option<DType>| dtype.filter(|dtype| *dtype != DType::VOID).map(|dtype| dtype.bytes() as i64);
     let beyond = "Views into an array must not exceed the bounds of the array being viewed.";
@@ -226,8 +226,9 @@ pub fn view(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         ));
     }
     Ok(match &shape {
-        Some(Extents::Known(_) | Extents::Var(_)) | None => cx.shaped(extents, element, data.vdevice()),
-        Some(_) => {
+        Some(Extents::Known(_) | Extents::Var(_)) => cx.shaped(extents, element, data.vdevice()),
+        None if matches!(extents, Extents::Known(_)) => cx.shaped(extents, element, data.vdevice()),
+        _ => {
             let rank = cx.store.rank(&extents);
             cx.vague(rank, element, data.vdevice())
         }
@@ -343,12 +344,11 @@ pub fn to_vdevice(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 /// `ccl.allgather`: `num_workers` of the first axis.
 pub fn all_gather(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
-    let shape = match &data.info.extents {
-        Extents::Known(shape) => shape,
-        Extents::Var(_) => return Ok(cx.ty(0)),
-        _ => return Ok(cx.vague(data.rank, data.dtype(), data.vdevice())),
-    };
-    along(cx, &data, shape.to_vec(), 0, PrimOp::Mul)
+    match data.dims() {
+        Some(shape) => along(cx, &data, shape, 0, PrimOp::Mul),
+        None if matches!(data.info.extents, Extents::Var(_)) => Ok(cx.ty(0)),
+        None => Ok(cx.vague(data.rank, data.dtype(), data.vdevice())),
+    }
 }
 
 /// `ccl.scatter_from_worker0`: splits one axis over all workers. All parts must be known to be equal.
@@ -363,10 +363,9 @@ pub fn shard(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 
 fn parts(cx: &mut Deduce<'_>, op: &str) -> Result<TypeId, String> {
     let data = cx.tensor(0)?;
-    let shape = match &data.info.extents {
-        Extents::Known(shape) => shape,
-        Extents::Var(_) => return Ok(cx.ty(0)),
-        _ => return Err(format!("Check failed: input tensor of {op} should have defined shape.")),
+    let shape = match data.dims() {
+        Some(shape) => shape,
+        None => return Err(format!("Check failed: input tensor of {op} should have defined shape.")),
     };
     let (axis, workers) = (cx.int("axis").unwrap_or(0), cx.int("num_workers").unwrap_or(1).max(1));
     let Some(extent) = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)) else {
@@ -380,7 +379,7 @@ fn parts(cx: &mut Deduce<'_>, op: &str) -> Result<TypeId, String> {
              input tensor is {value} while num_workers is {workers}"
         ));
     }
-    along(cx, &data, shape.to_vec(), axis as usize, PrimOp::Div)
+    along(cx, &data, shape, axis as usize, PrimOp::Div)
 }
 
 fn along(cx: &mut Deduce<'_>, data: &Tensor, mut shape: Vec<Dim>, axis: usize, op: PrimOp) -> Result<TypeId, String> {

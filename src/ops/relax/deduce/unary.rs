@@ -77,7 +77,7 @@ pub fn quantize(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
 fn fits_axis(cx: &mut Deduce<'_>, data: &Tensor, param: &Tensor, name: &str) -> Result<(), String> {
     let op = cx.op;
     let single = param.rank == Some(0)
-        || param.shape.as_ref().is_some_and(|shape| !shape.is_empty() && shape.iter().all(|extent| extent.known() == Some(1)));
+        || param.values.as_ref().is_some_and(|shape| !shape.is_empty() && shape.iter().all(|extent| extent.known() == Some(1)));
     if single {
         return Ok(());
     }
@@ -88,7 +88,7 @@ fn fits_axis(cx: &mut Deduce<'_>, data: &Tensor, param: &Tensor, name: &str) -> 
     let given = cx.int("axis").unwrap_or(-1);
     let axis = usize::try_from(if given < 0 { given + rank as i64 } else { given }).ok().filter(|axis| *axis < rank);
     let Some(axis) = axis else { return Err(format!("relax.{op}: axis param is out of range ({given})")) };
-    let (Some(input), Some(shape)) = (&data.shape, &param.shape) else { return Ok(()) };
+    let (Some(input), Some(shape)) = (&data.values, &param.values) else { return Ok(()) };
     let Some(&extent) = shape.first() else { return Ok(()) };
     if cx.equal(extent, input[axis]) {
         return Ok(());

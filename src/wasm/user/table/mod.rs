@@ -130,7 +130,8 @@ pub fn table_print(module: &[u32], flags: u32) -> Js<String> {
 }
 
 /// A program of TIR or Relax as [`table_print`] prints a module or, if there are no words, [`table_print_node`] an expression. What
-/// `marks` says, each a space and an id, stands between two characters. Of `flags`, 8 asks for no short forms.
+/// `marks` says, each a space and an id, stands between two characters. Of `flags`, 8 asks for no short forms and 16 for
+/// no types that follow from values.
 #[wasm_bindgen]
 pub fn table_print_marked(module: &[u32], id: u32, flags: u32, marks: &[u32]) -> Js<String> {
     with(|lent| {
@@ -139,6 +140,7 @@ pub fn table_print_marked(module: &[u32], id: u32, flags: u32, marks: &[u32]) ->
             header: flags & 1 != 0,
             metadata: flags & 2 != 0,
             sugar: flags & 8 == 0,
+            all_types: flags & 16 == 0,
             marks: Some(&marks),
             ..PrintOptions::default()
         };

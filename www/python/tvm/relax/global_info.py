@@ -10,6 +10,9 @@ class DummyGlobalInfo(GlobalInfo):
     def _structural(self):
         return []
 
+    def __repr__(self):
+        return "relax.DummyGlobalInfo"
+
     def _row_o(self, w):
         w.text("DummyGlobalInfo")
         w.maybe_text(None)
@@ -47,6 +50,9 @@ class VDevice(GlobalInfo):
         kind, _, rest = text.partition(":")
         index, _, scope = rest.partition(":")
         return VDevice(kind, int(index or 0), scope or "global")
+
+    def __repr__(self):
+        return f'relax.VDevice(target={self.target}, vdevice_id={self.vdevice_id}, memory_scope="{self.memory_scope}")'
 
     def _structural(self):
         return [self.target and self.target.export(), self.vdevice_id, self.memory_scope]

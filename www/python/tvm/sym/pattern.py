@@ -14,91 +14,93 @@ def _uses(node, variables):
     return bool(found)
 
 
-def _linear(node, var):
-    """The factor of a variable and what else is in a sum; None where it is not linear (`LinearEqDetector`)."""
+def _joined(a, b, join):
+    """Both parts of a sum or product; the other one where one is absent."""
+    if a is None or b is None:
+        return a if b is None else b
+    return join(a, b)
+
+
+def _negated(value):
+    return _op.subtract(_op.const(0, value.dtype), value)
+
+
+def _parts(node, var):
+    """The factor of a variable and what else is in a sum, each None where absent (`LinearEqDetector`).
+
+    Nothing is simplified here. The whole is None where the expression is not linear."""
     if node is var:
-        return _op.const(1, var.dtype), _op.const(0, var.dtype)
-    if not _uses(node, [var]):
-        return _op.const(0, var.dtype), node
-    if isinstance(node, (_expr.Add, _expr.Sub)):
-        a, b = _linear(node.a, var), _linear(node.b, var)
-        join = _op.add if isinstance(node, _expr.Add) else _op.subtract
-        return None if a is None or b is None else (join(a[0], b[0]), join(a[1], b[1]))
-    if isinstance(node, _expr.Mul):
-        if _uses(node.a, [var]) and _uses(node.b, [var]):
+        return _op.const(1, var.dtype), None
+    if isinstance(node, (_expr.Add, _expr.Sub, _expr.Mul)):
+        a, b = _parts(node.a, var), _parts(node.b, var)
+        if a is None or b is None:
             return None
-        held, factor = (node.a, node.b) if _uses(node.a, [var]) else (node.b, node.a)
-        found = _linear(held, var)
-        return found and tuple(_op.multiply(part, factor) for part in found)
-    return None
+        if isinstance(node, _expr.Add):
+            return tuple(_joined(*pair, _op.add) for pair in zip(a, b))
+        if isinstance(node, _expr.Sub):
+            return tuple(_negated(y) if x is None and y is not None else _joined(x, y, _op.subtract) for x, y in zip(a, b))
+        if a[0] is not None:
+            a, b = b, a
+        if a[0] is not None:
+            return None
+        rest = None if a[1] is None or b[1] is None else _op.multiply(a[1], b[1])
+        return None if b[0] is None else _op.multiply(a[1], b[0]), rest
+    return None if _uses(node, [var]) else (None, node)
+
+
+def _linear(node, var):
+    """The factor of a variable and the rest, zero where absent; None where the expression is not linear."""
+    found = _parts(node, var)
+    return found and tuple(_op.const(0, var.dtype) if part is None else part for part in found)
 
 
 def detect_linear_equation(expr, var_list):
     """Factors of variables and the rest, where an expression is a sum of them; an empty list where it is none."""
-    analyzer, factors, rest = Analyzer(), [], _expr._scalar(expr)
-    for at, var in enumerate(var_list):
+    factors, rest = [], _expr._scalar(expr)
+    for var in var_list:
         found = _linear(rest, var)
-        if found is None or _uses(found[0], list(var_list)[at:]):
+        if found is None:
             return Array()
-        factors.append(analyzer.simplify(found[0]))
+        factors.append(found[0])
         rest = found[1]
     # A factor may not depend on a variable that comes after.
-    if any(_uses(factor, var_list) for factor in factors):
+    if any(_uses(factor, list(var_list)[at + 1 :]) for at, factor in enumerate(factors)):
         return Array()
-    return Array([*factors, analyzer.simplify(rest)])
+    return Array([*factors, rest])
 
 
 def _conjuncts(cond):
     return [*_conjuncts(cond.a), *_conjuncts(cond.b)] if isinstance(cond, _expr.And) else [cond]
 
 
-_OPPOSITE = {_expr.LT: _expr.GE, _expr.LE: _expr.GT, _expr.GT: _expr.LE, _expr.GE: _expr.LT}
-
-
-def _clip(cond, var):
-    """Which end a comparison says of a variable, and its value."""
-    if isinstance(cond, _expr.Not) and type(cond.a) in _OPPOSITE:
-        cond = _OPPOSITE[type(cond.a)](cond.a.a, cond.a.b)
-    signs = {_expr.LT: (1, 1), _expr.LE: (1, 0), _expr.GT: (-1, 1), _expr.GE: (-1, 0), _expr.EQ: (0, 0)}
-    found = signs.get(type(cond))
-    if found is None or not isinstance(cond.a.dtype, str):
+def _clip(cond, var, analyzer):
+    """The least and the greatest value that a comparison leaves to a variable; None where it says neither."""
+    if not isinstance(cond, (_expr.LT, _expr.LE, _expr.GT, _expr.GE, _expr.EQ)) or not cond.a.dtype.startswith("int"):
         return None
-    sign, strict = found
-    difference = cond.a - cond.b if sign >= 0 else cond.b - cond.a
-    linear = _linear(difference, var)
-    if linear is None:
+    at_least = cond.b - cond.a if isinstance(cond, (_expr.LT, _expr.LE)) else cond.a - cond.b
+    if isinstance(cond, (_expr.LT, _expr.GT)):
+        at_least = at_least - 1
+    linear = _linear(at_least, var)
+    factor = linear and analyzer.simplify(linear[0])
+    if not isinstance(factor, _expr.IntImm) or abs(factor.value) != 1:
         return None
-    analyzer = Analyzer()
-    factor, rest = analyzer.simplify(linear[0]), analyzer.simplify(linear[1] + strict)
-    if not isinstance(factor, _expr.IntImm) or factor.value == 0:
-        return None
-    if abs(factor.value) > 1 and not isinstance(rest, _expr.IntImm):
-        return None
-    # factor * var + rest <= 0, or == 0
-    if sign == 0:
-        return (0, analyzer.simplify(-rest if factor.value > 0 else rest)) if abs(factor.value) == 1 else None
-    if factor.value > 0:
-        return 1, analyzer.simplify(_op.floordiv(-rest, factor)) if factor.value > 1 else analyzer.simplify(-rest)
-    if factor.value == -1:
-        return -1, analyzer.simplify(rest)
-    return -1, analyzer.simplify(-_op.floordiv(-rest, -factor))
+    end = _negated(linear[1]) if factor.value == 1 else linear[1]
+    if isinstance(cond, _expr.EQ):
+        return end, end
+    return (end, None) if factor.value == 1 else (None, end)
 
 
 def detect_clip_bound(expr, var_list):
     """The least and the greatest value that a conjunction of comparisons leaves to each variable; None where it says none.
 
     The list is empty where a part is no such comparison."""
-    bounds = {id(var): [None, None] for var in var_list}
-    for cond in _conjuncts(expr):
+    analyzer, bounds = Analyzer(), {id(var): (None, None) for var in var_list}
+    for cond in _conjuncts(analyzer.simplify(expr)):
         used = [var for var in var_list if _uses(cond, [var])]
-        found = _clip(cond, used[0]) if len(used) == 1 else None
+        found = _clip(cond, used[0], analyzer) if len(used) == 1 else None
         if found is None:
             return Array()
-        side, value = found
-        ends = bounds[id(used[0])]
-        for place, join in ((0, _op.max), (1, _op.min)):
-            if side == 0 or (side < 0) == (place == 0):
-                ends[place] = value if ends[place] is None else join(ends[place], value)
-    analyzer = Analyzer()
+        known = bounds[id(used[0])]
+        bounds[id(used[0])] = _joined(known[0], found[0], _op.max), _joined(known[1], found[1], _op.min)
     ends = [end for var in var_list for end in bounds[id(var)]]
     return Array(None if end is None else analyzer.simplify(end) for end in ends)

@@ -49,20 +49,26 @@ def _operand(value):
 
 
 _STANDS_IN = object()
+_INF = float("inf")
 
 
 def call(name, args, kwargs):
     """A call of an operator with the arguments of its function in Python."""
+    from ...tirx.expr import FloatImm, IntImm
     from ...tirx.function import IndexMap
 
     given, parts = {}, []
+    attrs = {attr["name"] for attr in relax_operators().get(name, ((), (), False, ()))[3]}
 
     def word(name, value):
-        """How an argument stands in the text: a map of indices as it is written, anything else as a name."""
+        """How an argument stands in the text: a map of indices and a number with its type as they are written, anything else as a name."""
         if isinstance(value, types.FunctionType):
             value = IndexMap.from_func(value)
         if isinstance(value, IndexMap):
             return str(value)
+        if isinstance(value, (FloatImm, IntImm)) and value.dtype not in ("bool", "int64", "float64") and name.removeprefix("k_") not in attrs:
+            number = value.value
+            return f'T.{value.dtype}("{number}")' if number in (_INF, -_INF) or number != number else f"T.{value.dtype}({number})"
         given[name] = _operand(value)
         return name
 
@@ -99,6 +105,8 @@ def _checked(name, args, kwargs):
     kinds = {operand: kind for operand, kind, _ in operands} | {attr["name"]: attr["type"] for attr in attrs}
     names = list(order or kinds)
     given = dict(zip(names, args)) | kwargs
+    for attr in attrs:
+        _check_attr(name, attr, given)
     if name in _MAKES_ELEMENTS and given.get("dtype") is None:
         raise TypeError(f"{name}() needs a dtype")
     if name in ("full", "full_like") and isinstance(given.get("fill_value"), float):
@@ -119,6 +127,19 @@ def _checked(name, args, kwargs):
 
     named = [plain(key, value) for key, value in zip(names, args)]
     return [*named, *args[len(named) :]], {key: plain(key, value) for key, value in kwargs.items()}
+
+
+def _check_attr(name, attr, given):
+    """Raises where a number, a list or an element type was left out that has to be there, or is no number."""
+    key, kind = attr["name"], attr["type"]
+    if key not in given or kind not in ("int", "list of int", "dtype"):
+        return
+    value = given[key]
+    missing = value is None and attr["default"] != "None" and name != "concat"
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    symbolic = kind != "dtype" and any(isinstance(part, Expr) and not hasattr(part, "value") for part in parts)
+    if missing or symbolic:
+        raise TypeError(f"{name}: `{key}` takes {kind}, not {value}")
 
 
 _WINDOW = re.compile(r"nn\.\w*(?:conv|pool)(\d)d\w*")
@@ -349,4 +370,5 @@ def to_vdevice(data, dst_vdevice):
 
 
 base = sys.modules[__name__]
+from . import op_attrs  # noqa: E402
 _ = (Object, Type, is_prim_expr)

@@ -5,23 +5,23 @@ import warnings
 
 from ... import _engine
 from ..._node import EXPR, PRIM, TYPE, number
-from . import _marked
-
+from . import _marked, _options
 
 _ELSEWHERE = (
-    "ir_prefix tir_prefix relax_prefix module_alias int_dtype float_dtype indent_spaces "
-    "print_line_numbers num_context_lines syntax_sugar show_object_address show_all_ty show_all_struct_info extra_config "
-    "path_to_underline path_to_annotate obj_to_underline obj_to_annotate black_format"
+    "int_dtype float_dtype indent_spaces print_line_numbers num_context_lines syntax_sugar show_object_address show_all_ty extra_config "
+    "path_to_underline path_to_annotate obj_to_underline obj_to_annotate"
 ).split()
 """Options of TVM's printer that the engine's does not have."""
 
 
 def _check(options):
-    for option in ("ir_prefix", "tir_prefix", "relax_prefix", "module_alias"):
+    for option in ("ir_prefix", "module_alias"):
         prefix = options.get(option)
         if prefix and not prefix.isidentifier():
             raise RuntimeError(f"Invalid `{option}`: {prefix} is no name of Python")
     for option in options:
+        if option in ("ir_prefix", "module_alias", "extra_config", "float_dtype"):
+            continue
         if option in _ELSEWHERE:
             warnings.warn(f"script: {option} changes nothing here", stacklevel=4)
             continue
@@ -32,6 +32,21 @@ def _check(options):
 
 def script(node, *, name=None, show_meta=False, verbose_expr=False, **options):
     """The text of a module, function, expression or type."""
+    text = _script(node, show_meta, verbose_expr, options)
+    if name is not None and _is_program(node):
+        text = _options.named(text, name, _symbol_of(node))
+    return _options.renamed(text, options)
+
+
+def _symbol_of(node):
+    """The name that a function has in its text; None for a module."""
+    from ...ir.module import IRModule
+
+    return None if isinstance(node, IRModule) else str((node.attrs or {}).get("global_symbol", "main"))
+
+
+def _script(node, show_meta, verbose_expr, options):
+    """The same with the usual names."""
     if _marked.wants(options) and _is_program(node):
         _check({option: value for option, value in options.items() if option not in _marked.OPTIONS})
         return _marked.script(node, show_meta, options)

@@ -9,20 +9,26 @@ from ..._codes import MARK, MARK_END
 from ..._node import BUFFER, EXPR, PRIM, STMT, SYMBOL, number
 from .doc_printer import _decorated
 
-OPTIONS = ("obj_to_underline path_to_underline obj_to_annotate path_to_annotate syntax_sugar print_line_numbers num_context_lines").split()
+OPTIONS = "obj_to_underline path_to_underline obj_to_annotate path_to_annotate syntax_sugar print_line_numbers num_context_lines show_all_ty".split()
 """Options that need what is here."""
 _COMPOUND = ("for ", "with ", "if ", "while ")
 
 
 def wants(options):
     """True if options ask for more than the plain text."""
-    asked = {name for name in OPTIONS if options.get(name) not in (None, [], {}, (), False, -1)} - {"syntax_sugar", "indent_spaces"}
-    return bool(asked) or options.get("syntax_sugar") is False or options.get("indent_spaces", 4) != 4
+    asked = {name for name in OPTIONS if options.get(name) not in (None, [], {}, (), False, -1)} - {"syntax_sugar", "show_all_ty"}
+    return bool(asked) or options.get("syntax_sugar") is False or _hides_types(options) or options.get("indent_spaces", 4) != 4
+
+
+def _hides_types(options):
+    """True if no types of variables are wanted that follow from the values."""
+    told = dict(options.get("extra_config") or {})
+    return options.get("show_all_ty") is False or told.get("relax.show_all_ty") is False
 
 
 def script(node, show_meta, options):
     """The text of a module or of a function."""
-    sugar = options.get("syntax_sugar") is not False
+    forms = (0 if options.get("syntax_sugar") is not False else 8) | (16 if _hides_types(options) else 0)
     found, marked = [], []
     for obj in options.get("obj_to_underline") or ():
         places = _places(node, obj)
@@ -33,12 +39,12 @@ def script(node, show_meta, options):
         at, whole = _follow(node, path)
         rows.append((path, None if at is None else not whole))
         marked.append(at)
-    text, marks = _split(_print(node, [at for at in marked if at is not None and at is not node], show_meta, sugar))
+    text, marks = _split(_print(node, [at for at in marked if at is not None and at is not node], show_meta, forms))
     if any(at is node for at in marked):
         _mark_all(text, marks)
     notes = [(obj, comment) for obj, comment in (options.get("obj_to_annotate") or {}).items()]
     notes += [(_follow(node, path)[0], comment) for path, comment in (options.get("path_to_annotate") or {}).items()]
-    text, marks = _annotated(node, notes, text, marks, lambda obj: _print(node, [obj], show_meta, sugar))
+    text, marks = _annotated(node, notes, text, marks, lambda obj: _print(node, [obj], show_meta, forms))
     if options.get("indent_spaces", 4) != 4:
         text, marks = _indented(text, marks, options["indent_spaces"])
     context = options.get("num_context_lines")
@@ -74,11 +80,11 @@ def _told(rows):
     return "\n".join(lines) + "\n\n" if lines else ""
 
 
-def _print(node, marked, show_meta, sugar):
+def _print(node, marked, show_meta, forms):
     from ...ir.module import IRModule
 
     things = [word for obj in marked for word in _thing(obj)]
-    flags = 1 | (2 if show_meta else 0) | (0 if sugar else 8)
+    flags = 1 | (2 if show_meta else 0) | forms
     if isinstance(node, IRModule):
         words, index = _engine.words(node._words()), 0
     else:
