@@ -2,6 +2,8 @@
 
 from contextlib import contextmanager
 
+from .._names import Word
+
 
 class IRBuilder:
     """Holds the open frames, and the result of the outermost one."""
@@ -19,6 +21,10 @@ class IRBuilder:
 
     def __exit__(self, kind, value, trace):
         IRBuilder._open.pop()
+
+    def same_as(self, other):
+        """True if it is the very same builder."""
+        return self is other
 
     @staticmethod
     def current():
@@ -64,6 +70,14 @@ class IRBuilder:
     def name_many(s, vs):
         """Names several variables."""
         return [IRBuilder.name(name, value) for name, value in zip(s, vs, strict=True)]
+
+
+def known(words, name, module):
+    """What a name means outside of builders, unless it is only a word of a text."""
+    found = getattr(words, name)
+    if type(found) is Word:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return found
 
 
 class Frame:

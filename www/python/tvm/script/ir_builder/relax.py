@@ -7,7 +7,7 @@ from ...relax.expr import If as IfExpr
 from ...relax.utils import convert_to_expr
 from .. import relax as _types
 from ..._absent import Absent
-from .base import Frame, innermost
+from .base import Frame, innermost, known
 from .ir import IRModuleFrame, decl_function
 
 py_print, py_str, py_tuple = print, str, tuple
@@ -26,6 +26,8 @@ class FunctionFrame(Frame):
         if not isinstance(var, Var) or any(var is param for param in self.params):
             return False
         self.names[var] = name
+        if var.__dict__.get("_e") is None:
+            var.name = name
         return True
 
     def bindings(self):
@@ -53,13 +55,11 @@ class FunctionFrame(Frame):
     def close(self):
         """Makes the function."""
         if self.result is None:
-            raise ValueError("A Relax function must have a return value. Please use `return` to return an Expr")
-        if self.name is None:
-            raise ValueError("the function has no name: R.func_name gives it one")
+            raise ValueError("Check failed: (output.has_value()) is false: A Relax function must have a return value. Please use `return` to return an Expr")
         blocks = [(DataflowBlock if flow else BindingBlock)(bindings) for flow, bindings in self.blocks if bindings]
         body = SeqExpr(blocks, convert_to_expr(self.result))
         attrs = dict(self.attrs)
-        if not self.private:
+        if not self.private and self.name is not None:
             attrs["global_symbol"] = self.name
         func = _normalized(Function(self.params, body, self.ret_ty, self.pure, attrs or None))
         if self.names or self.outputs:
@@ -275,4 +275,4 @@ def __getattr__(name):
         raise AttributeError(name)
     if name == "SeqExpr":
         return Absent("R.SeqExpr of the builder", "R.function in a text has sequences")
-    return getattr(_types, name)
+    return known(_types, name, __name__)

@@ -7,7 +7,7 @@ from ...tirx.buffer import decl_buffer as _new_buffer, is_buffer_var
 from ...tirx.expr import CommReducer, IntImm, IterVar, convert
 from .. import tirx as _words
 from ._complete import DETECT, complete
-from .base import Frame, IRBuilder, innermost
+from .base import Frame, IRBuilder, innermost, known
 from .ir import IRModuleFrame
 
 
@@ -509,4 +509,4 @@ def comm_reducer(combiner, identity):
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    return getattr(_words, name)
+    return known(_words, name, __name__)
