@@ -355,9 +355,12 @@ impl Script<'_> {
     /// True if the type of a variable is not written: that of `R.call_tir` is in the call.
     fn hides_annotation(&self, value: ExprId, ty: Option<TypeId>) -> bool {
         let store = self.store;
-        let follows = store.called_op(value).is_some() || matches!(store.expr(value), Expr::Tuple(_) | Expr::TupleGetItem { .. } | Expr::Var(_));
+        let follows = store.called_op(value).is_some()
+            || matches!(store.expr(value), Expr::Tuple(_) | Expr::TupleGetItem { .. } | Expr::Var(_));
+        let is_prim = ty.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Prim(_)));
         if !self.all_types
             && follows
+            && !is_prim
             && let (Some(own), Some(ty)) = (store.checked_type(value), ty)
             && crate::ir::equal::types(store, own, ty)
         {
@@ -365,7 +368,6 @@ impl Script<'_> {
         }
         let Some(op) = store.called_op(value) else { return false };
         let name = crate::ops::info(op).relax.as_ref().map_or("", |op| op.name);
-        let is_prim = ty.is_some_and(|ty| matches!(store.type_of_id(ty), Type::Prim(_)));
         if !matches!(name, "call_tir" | "call_dps_packed") || is_prim {
             return false;
         }

@@ -17,6 +17,11 @@ from . import error as _error
 class EngineError(_error.InternalError, ValueError):
     """A message of the engine. TVM has two classes for those: one for a broken promise, one for a value that does not fit."""
 
+    @property
+    def message(self):
+        """The whole message, with the name of a class before it where the engine says one."""
+        return self.__dict__.get("_message", str(self))
+
 
 _KINDS = {kind.__name__: type("EngineError", (EngineError, kind), {}) for kind in (TypeError, AttributeError, KeyError, IndexError)}
 """Classes of messages that begin with the name of a class of Python."""
@@ -25,9 +30,10 @@ _KINDS = {kind.__name__: type("EngineError", (EngineError, kind), {}) for kind i
 def error_of(message):
     """The exception for a message of the engine."""
     kind, colon, rest = message.partition(": ")
-    if colon and kind in _KINDS:
-        return _KINDS[kind](rest)
-    return EngineError(rest if colon and kind in ("InternalError", "ValueError") else message)
+    named = colon and (kind in _KINDS or kind in ("InternalError", "ValueError"))
+    found = _KINDS.get(kind, EngineError)(rest) if named else EngineError(message)
+    found._message = message
+    return found
 
 
 _pending = []

@@ -27,6 +27,10 @@ def _shown(value):
     """A member of a container as TVM writes it."""
     if isinstance(value, str):
         return json.dumps(str(value), ensure_ascii=False)
+    if type(value) in (list, tuple):
+        return repr(Array(value))
+    if type(value) is dict:
+        return repr(Map(value))
     return repr(value)
 
 
@@ -41,6 +45,12 @@ class Array(list):
 
     def __hash__(self):
         return id(self) >> 4
+
+    def __add__(self, other):
+        return Array([*self, *other])
+
+    def __radd__(self, other):
+        return Array([*other, *self])
 
     def __repr__(self):
         if not _engine.is_relax():
@@ -62,6 +72,9 @@ class Map(dict):
         return "{" + ", ".join(f"{_shown(key)}: {_shown(value)}" for key, value in self.items()) + "}"
 
     __str__ = __repr__
+
+    def __missing__(self, key):
+        raise KeyError("key is not in Map" if _engine.is_relax() else key)
 
     def same_as(self, other):
         """True if it is the very same dictionary."""

@@ -15,7 +15,7 @@ from tvm.runtime.registry import (  # noqa: F401
     remove_global_func,
 )
 
-from . import access_path, container, core
+from . import access_path, container, core, registry, structural
 from .container import Array, Dict, List, Map  # noqa: F401
 from .core import String  # noqa: F401
 from .structural import (  # noqa: F401
@@ -46,4 +46,17 @@ float16, float32, float64, bfloat16 = map(DataType, ("float16", "float32", "floa
 bool = DataType("bool")
 
 
-_ = (access_path, container, core)
+class StructuralKey(Object):
+    """A thing as the key of a dictionary in which equal things are one."""
+
+    def __init__(self, key):
+        self.key = key
+
+    def __hash__(self):
+        return structural_hash(self.key)
+
+    def __eq__(self, other):
+        return isinstance(other, StructuralKey) and structural_equal(self.key, other.key)
+
+
+_ = (access_path, container, core, registry, structural)

@@ -1,6 +1,7 @@
 """Sets of named values."""
 
 from .._values import Array, Attrs, DictAttrs  # noqa: F401
+from ..error import InternalError
 
 
 def make_dict(fields):
@@ -52,6 +53,8 @@ def make_node(type_key, **fields):
         cls = getattr(module, short, None)
         if isinstance(cls, type):
             return cls(**fields)
+    if type_key.startswith(("ir.", "tirx.", "relax.")) and type_key not in object_classes:
+        raise InternalError(f"Check failed: (it != type_key2index_.end()) is false: Cannot find type `{type_key}`")
     return object_classes.get(type_key, OtherObject)(type_key, fields)
 
 

@@ -5,6 +5,7 @@ import warnings
 
 from .. import _engine
 from .._node import EXPR, TYPE, Object, is_buffer_var, numbers
+from .._values import Array
 
 
 class Node(Object):
@@ -46,6 +47,9 @@ class SourceName(Node):
     def __init__(self, name):
         self.name = name
 
+    def __repr__(self):
+        return f"SourceName({self.name}, {id(self):#x})"
+
 
 class Span(Node):
     """A place in a text."""
@@ -65,7 +69,7 @@ class SequentialSpan(Node):
     """Several places, of what was put together."""
 
     def __init__(self, spans):
-        self.spans = list(spans)
+        self.spans = Array(spans)
 
 
 class EnvFunc(Node):
@@ -114,6 +118,8 @@ def _free_type_vars(ty):
 
 
 def _mismatch(lhs, rhs, map_free_vars):
+    from .expr import GlobalVar
+
     lhs, rhs = (value.asobject() if hasattr(value, "asobject") else value for value in (lhs, rhs))
     if lhs is rhs:
         return None
@@ -124,6 +130,9 @@ def _mismatch(lhs, rhs, map_free_vars):
         return None if alike else "at expression: different free variables"
     if type(lhs) is type(rhs) and hasattr(type(lhs), "_parts_to_compare"):
         return _mismatch(lhs._parts_to_compare(map_free_vars), rhs._parts_to_compare(map_free_vars), map_free_vars)
+    if not map_free_vars and _engine.is_relax() and isinstance(lhs, GlobalVar) and isinstance(rhs, GlobalVar):
+        # As in TVM, a name of a function is a free variable.
+        return "at expression: different free variables"
     kind, ids = _ids(lhs, rhs)
     if kind == 1 and not map_free_vars and getattr(lhs, "_is_relay", False) and _free_type_vars(lhs) != _free_type_vars(rhs):
         return "free variables of types differ"
@@ -159,8 +168,8 @@ def assert_structural_equal(lhs, rhs, map_free_vars=False):
         raise ValueError(told(lhs, rhs, map_free_vars) or f"StructuralEqual check failed, caused by lhs: {found}\n{lhs}\nand rhs:\n{rhs}")
 
 
-def structural_hash(node, map_free_vars=False):
-    """A number that equal things share."""
+def _coarse_hash(node, map_free_vars):
+    """A number that equal things share, and some that differ."""
     from ..tirx.function import PrimFunc
     from .expr import Expr
     from .module import IRModule
@@ -171,15 +180,35 @@ def structural_hash(node, map_free_vars=False):
     if hasattr(node, "_row_s"):
         node = PrimFunc([], node)
     if hasattr(type(node), "_parts_to_compare"):
-        return structural_hash(node._parts_to_compare(map_free_vars), map_free_vars)
+        return _coarse_hash(node._parts_to_compare(map_free_vars), map_free_vars)
     if isinstance(node, IRModule):
         return _engine.call("table_hash", 2, _engine.words(node._words()), bool(map_free_vars))
     for cls, kind, space in ((Type, 1, TYPE), (Expr, 0, EXPR)):
         if isinstance(node, cls):
             return _engine.call("table_hash", kind, _engine.words(numbers(space, [node])), bool(map_free_vars))
     if isinstance(node, (list, tuple)):
-        return hash(tuple(structural_hash(item, map_free_vars) for item in node))
-    return hash(node)
+        return hash(tuple(_coarse_hash(item, map_free_vars) for item in node))
+    if isinstance(node, dict):
+        return hash(tuple(sorted(map(str, node))))
+    compare = getattr(type(node), "_structural", None)
+    return hash(node) if compare is None else _coarse_hash(compare(node), map_free_vars)
+
+
+_hashed = {}
+"""Things that were asked for their hash, by what is seen of them at once."""
+
+
+def structural_hash(node, map_free_vars=False):
+    """A number that equal things share, and as long as the script runs no others."""
+    if hasattr(node, "asobject"):
+        node = node.asobject()
+    coarse = _coarse_hash(node, map_free_vars)
+    alike = _hashed.setdefault((coarse, bool(map_free_vars)), [])
+    for at, known in enumerate(alike):
+        if known is node or structural_equal(known, node, map_free_vars):
+            return hash((coarse, at))
+    alike.append(node.clone() if hasattr(node, "update_func") else node)
+    return hash((coarse, len(alike) - 1))
 
 
 def get_first_structural_mismatch(lhs, rhs, map_free_vars=False):

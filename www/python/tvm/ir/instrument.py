@@ -51,6 +51,9 @@ def pass_instrument(pi_cls=None):
                     if hasattr(inst, method):
                         self.__dict__[method] = getattr(inst, method)
 
+            def __repr__(self):
+                return f'instrument.PassInstrument(name="{cls.__name__}")'
+
             def __getattr__(self, name):
                 if name in ("_inst", "_load"):
                     raise AttributeError(name)

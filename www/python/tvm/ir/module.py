@@ -1,5 +1,7 @@
 """Modules: functions by name."""
 
+import json
+
 from .. import _engine
 from .._node import ADT, ATTRS, EXPR, NONE, Writer, get, name_of, number, numbers, row, when_memory_changes
 from .._values import Array, DictAttrs, Map
@@ -25,6 +27,8 @@ class IRModule(Node):
                 raise TypeError("Expect functions to be Dict[GlobalVar, Function]")
             self._set(var, func)
         self.type_definitions = dict(type_definitions or {})
+        if attrs is None and _engine.is_relax():
+            attrs = {}
         self.attrs = attrs if attrs is None or isinstance(attrs, DictAttrs) else DictAttrs(attrs)
         self.global_infos = Map(global_infos or {})
         self._relay = False
@@ -105,7 +109,7 @@ class IRModule(Node):
         raise (
             ValueError(f"There is no definition of {name}")
             if not isinstance(var, str)
-            else ValueError(f'Cannot find global var "{name}" in the Module\ncandidates are: {list(self._functions)}')
+            else ValueError(f'Cannot find global var "{name}" in the Module\ncandidates are: {json.dumps(list(self._functions))}')
         )
 
     def _name_types(self):

@@ -10,7 +10,7 @@ import sys
 
 from .. import _engine
 from .._node import EXPR, Object, number, other_memory
-from .._values import Map
+from .._values import Array, Map
 from .expr import Var
 from ._pass_texts import checked_config, kind_of_pass, type_of_config, written
 from .module import IRModule
@@ -22,7 +22,7 @@ class PassInfo(Object):
     def __init__(self, opt_level, name, required=None, traceable=False):
         self.opt_level = int(opt_level)
         self.name = str(name)
-        self.required = list(required or [])
+        self.required = Array(required or [])
         self.traceable = bool(traceable)
 
     def __repr__(self):
@@ -62,9 +62,9 @@ class PassContext(Object):
         if isinstance(opt_level, str):
             raise TypeError(f"Mismatched type on argument #0 when calling: `transform.PassContext`. Expected `int` but got `{type(opt_level).__name__}`")
         self.opt_level = opt_level
-        self.required_pass = _list(required_pass, "required_pass")
-        self.disabled_pass = _list(disabled_pass, "disabled_pass")
-        self.instruments = _list(instruments, "instruments")
+        self.required_pass = Array(_list(required_pass, "required_pass"))
+        self.disabled_pass = Array(_list(disabled_pass, "disabled_pass"))
+        self.instruments = Array(_list(instruments, "instruments"))
         self.config = Map(config or {})
         self._scope = []
         _check_config(self.config)

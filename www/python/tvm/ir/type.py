@@ -278,7 +278,7 @@ class TensorType(Type):
         self.shape = shape
         if isinstance(dtype, PrimType):
             dtype = dtype.dtype
-        self.dtype = DataType("void" if dtype in (None, "") else dtype)
+        self.dtype = None if dtype in (None, "", "void") else DataType(dtype)
         self.vdevice = vdevice
         if isinstance(shape, ShapeExpr):
             ndim = len(shape)
@@ -291,7 +291,7 @@ class TensorType(Type):
         from ..relax.expr import ShapeExpr
 
         w.number(TypeKind.PARTIAL_TENSOR)
-        w.maybe_text(None if self.dtype == "void" else self.dtype)
+        w.maybe_text(self.dtype)
         w.maybe(OBJECT, self.vdevice)
         known = isinstance(self.shape, ShapeExpr)
         _write_extents(w, self.shape.values if known else None, self.ndim, None if known else self.shape)
@@ -381,7 +381,7 @@ def _load(ty):
         case TypeKind.PARTIAL_TENSOR:
             from ..relax.expr import ShapeExpr
 
-            fields["dtype"] = DataType("void" if words[1] == NONE else name_of(words[1]))
+            fields["dtype"] = None if words[1] == NONE else DataType(name_of(words[1]))
             fields["vdevice"] = maybe(OBJECT, words[2])
             values, ndim, var = _read_extents(words, 3)
             fields["shape"] = ShapeExpr(values) if values is not None else var

@@ -87,7 +87,7 @@ class BlockBuilder:
         try:
             return _engine.call("user_builder_do", self._number, what, _engine.words(words))
         except _engine.EngineError as exc:
-            raise _error_of(str(exc)) from None
+            raise _error_of(exc.message) from None
 
     def function(self, name, params=None, attrs=None, private=False, pure=True):
         """Opens a function: `with bb.function("main", [x]):`."""

@@ -81,7 +81,7 @@ def call(name, args, kwargs):
     try:
         made = value_of(f"R.{name}({', '.join(parts)})", given)
     except _engine.EngineError as exc:
-        raise _error_of(name, str(exc)) from None
+        raise _error_of(name, exc.message) from None
     window = _WINDOW.fullmatch(name)
     if window and getattr(made, "attrs", None) is not None:
         _check_window(made.attrs, int(window[1]))

@@ -124,7 +124,7 @@ class Aliases:
 def _targets(ty):
     """Types of results, or of their parts, whose memory is known well enough."""
     if isinstance(ty, TensorType):
-        return [ty] if ty.dtype not in ("", "void") and isinstance(ty.shape, ShapeExpr) else []
+        return [ty] if ty.dtype is not None and isinstance(ty.shape, ShapeExpr) else []
     if isinstance(ty, TupleType):
         found = [target for field in ty.fields for target in _targets(field)]
         return [*found, ty] if found else []

@@ -136,7 +136,7 @@ class Schedule(Object):
                     names = ", ".join(item.name for item in made)
                     state, _, words = _engine.call("table_instruct", self._state, f"{names} = {call}", "_")
         except _engine.EngineError as exc:
-            raise self._refused(_refusal(str(exc)), method, args, kwargs) from None
+            raise self._refused(_refusal(exc.message), method, args, kwargs) from None
         self._state = state
         self._mod = IRModule._of_words(words, self._mod)
         inst = Instruction.of_call(method, args, dict(kwargs), made)
@@ -606,4 +606,5 @@ def _refusal(message):
                       ("NotImplementedError: ", NotImplementedError), ("InternalError: ", InternalError)):  # fmt: skip
         if message.startswith(name):
             return cls(message[len(name) :])
-    return ScheduleError(message)
+    # What TVM checks by itself is no refusal of the schedule.
+    return InternalError(message) if message.startswith("Check failed: ") else ScheduleError(message)
