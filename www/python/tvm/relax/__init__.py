@@ -56,7 +56,7 @@ from . import dpl, expr_functor, struct_info, testing
 from .pipeline import get_default_pipeline, get_pipeline, register_pipeline
 from .vm_build import build
 from .binding_rewrite import DataflowBlockRewrite
-from .._absent import Absent
+
 
 ObjectType = ObjectStructInfo = AnyType
 # Relax of 2022, as TVM's design documents have it.
@@ -79,13 +79,13 @@ Id = Var
 BasePyModule = object
 
 
-_LATER = ("backend", "distributed", "frontend", "training")
+_LATER = ("backend", "distributed", "exec_builder", "frontend", "training")
 
 
 def __getattr__(name):
     # Parts that few scripts need are read when somebody asks for them.
     if name == "ExecBuilder":
-        return Absent("tvm.relax.ExecBuilder", "programs are evaluated, and no code of a virtual machine is made")
+        return importlib.import_module(f"{__name__}.exec_builder").ExecBuilder
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")

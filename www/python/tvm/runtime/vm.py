@@ -26,7 +26,13 @@ class Module(Object):
         self.entry_name = names[0] if len(names) == 1 else "main"
 
     def __getitem__(self, name):
+        if not self.mod._relay and name not in self.mod:
+            raise AttributeError(f"Module has no function '{name}'")
         return lambda *args: run(self.mod, name, args)
+
+    def params_of(self, name):
+        """Names of the parameters of a function."""
+        return [param.name for param in self.mod[name].params]
 
     def get_function(self, name, query_imports=False):
         """A function that can be called."""
@@ -162,7 +168,7 @@ class VirtualMachine(Object):
 
     def set_input(self, func_name, *args, **kwargs):
         """Sets the inputs of a function, by place or by name."""
-        names = [param.name for param in self.module.mod[func_name].params]
+        names = self.module.params_of(func_name)
         params = names[len(args) :]
         for name in kwargs.keys() - set(params):
             near = difflib.get_close_matches(name, params, 1)
@@ -171,7 +177,7 @@ class VirtualMachine(Object):
             raise ValueError(f"{func_name} takes {len(names)} inputs, not {len(args)}")
         missing = [name for name in params if name not in kwargs]
         if missing:
-            raise ValueError(f"{func_name} needs {', '.join(missing)}, too")
+            raise _engine.EngineError(f"{func_name} needs {', '.join(missing)}, too")
         self._inputs[func_name] = (*args, *[kwargs[name] for name in params])
 
     def get_outputs(self, func_name):
@@ -190,8 +196,16 @@ class VirtualMachine(Object):
 
     def save_function(self, func_name, saved_name, *args, **kwargs):
         """Keeps a function with its arguments under another name."""
-        function = self[func_name]
-        self._saved[saved_name] = lambda: function(*args)
+        if not self.module.implements_function(func_name):
+            raise ValueError(f"Unknown function: {func_name}")
+        function = self.module[func_name]
+        if kwargs:
+            include_return = kwargs.pop("include_return", True)
+            names = self.module.params_of(func_name)[len(args) :]
+            args = (*args, *[kwargs[name] for name in names if name in kwargs])
+        else:
+            include_return = True
+        self._saved[saved_name] = lambda: function(*args) if include_return else (function(*args), None)[1]
 
 
 # Functions that are arguments of a run, by the names that they have in it.
@@ -228,7 +242,7 @@ def to_value(expr):
     if isinstance(expr, GenericConst):
         return expr.data
     if isinstance(expr, Tuple):
-        return [to_value(field) for field in expr.fields]
+        return Array(to_value(field) for field in expr.fields)
     if isinstance(expr, ShapeExpr):
         return tuple(int(value) for value in expr.values)
     return getattr(expr, "value", expr)
