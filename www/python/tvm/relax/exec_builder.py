@@ -173,9 +173,7 @@ def _check(function, executable):
         if kind == _CONST and value >= len(executable._constants):
             raise InternalError(f"Check failed: Constant index {value} exceed size of constant pool. Dump:\n{executable.as_text()}")
         if kind == _REGISTER and value < SpecialReg.VOID_ARG and value not in written:
-            raise InternalError(
-                f'register r({value}) in VM function "{function.name}" is used as input while it is never defined as a destination. Dump:\n{executable.as_text()}'
-            )
+            raise InternalError(f'register r({value}) in VM function "{function.name}" is used as input while it is never defined as a destination. Dump:\n{executable.as_text()}')
 
     for words in function.code:
         if words[0] == "call":
@@ -280,10 +278,7 @@ class VMExecutable(Object):
             return f'"{value}"' if type(value) is str else str(value)
 
         constants = ", ".join(map(constant, self._constants))
-        return (
-            f"Relax VM executable statistics:\n  Constant pool (# {len(self._constants)}): [{constants}]\n"
-            f"  Globals (#{len(self._functions)}): [{', '.join(self._functions)}]\n"
-        )
+        return f"Relax VM executable statistics:\n  Constant pool (# {len(self._constants)}): [{constants}]\n  Globals (#{len(self._functions)}): [{', '.join(self._functions)}]\n"
 
     def jit(self, *args, **kwargs):
         """The executable itself."""

@@ -371,4 +371,5 @@ def to_vdevice(data, dst_vdevice):
 
 base = sys.modules[__name__]
 from . import op_attrs  # noqa: E402
+
 _ = (Object, Type, is_prim_expr)
