@@ -49,7 +49,7 @@ class Module:
 };
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
-    if Small::Bfloat16.is_done(cx.store, func) {
+    if Small::Bfloat16.is_native(cx.store, func) {
         return Ok(Some(func));
     }
     storage::legalize(cx.store, func, Small::Bfloat16).map(Some)

@@ -26,15 +26,22 @@ impl Small {
         }
     }
 
-    /// True if nothing is to be done: a function has none of them, or its target supports them, as newer devices of CUDA do.
+    /// True if nothing is to be done: a function has none of them, or its target supports them.
     pub(super) fn is_done(self, store: &mut Store, func: ExprId) -> bool {
+        !self.occurs(store, func) || self.is_native(store, func)
+    }
+
+    /// True if a function has such numbers.
+    pub(super) fn occurs(self, store: &mut Store, func: ExprId) -> bool {
         let kinds = match self {
             Small::Bfloat16 => Kinds::BFLOAT16,
             Small::Float8 => Kinds::FLOAT8,
         };
-        if !has_kinds(store, func, kinds) {
-            return true;
-        }
+        has_kinds(store, func, kinds)
+    }
+
+    /// True if the target of a function supports them, as newer devices of CUDA do.
+    pub(super) fn is_native(self, store: &Store, func: ExprId) -> bool {
         let target = prim_func(store, func).and_then(|prim| store.attr(prim.attrs, "target").cloned());
         let Some(target) = target else { return false };
         let text = |name: &str| match targets::field(store, &target, name) {

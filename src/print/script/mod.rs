@@ -231,7 +231,9 @@ impl<'a> Script<'a> {
         let complete = metadata && self.constants.iter().all(known);
         let refers = !self.constants.is_empty() || !self.strings.is_empty();
         if refers && !complete {
-            self.line(LineRole::Blank, None);
+            if self.lines.iter().any(|line| line.role == LineRole::Definition) {
+                self.line(LineRole::Blank, None);
+            }
             self.text_line(LineRole::Metadata, None, "# Metadata omitted. Use show_meta=True in script() method to show it.");
         } else if refers {
             let section = meta::section(self.store, &self.constants, &self.strings);

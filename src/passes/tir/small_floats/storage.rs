@@ -15,6 +15,9 @@ pub(in crate::passes::tir) fn legalize(store: &mut Store, func: ExprId, small: S
         let message = "This pass must be called after MakePackedAPI: a parameter is a buffer";
         return Err(vec![Diagnostic::error("tir-float", message, store.source_span(func))]);
     }
+    if !small.occurs(store, func) {
+        return Ok(func);
+    }
     let mut storage = Storage { small };
     Ok(with_func(store, "small floats stored as numbers", func, |store, old| {
         let mut cx = Rewriting::new(store);

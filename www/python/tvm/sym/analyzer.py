@@ -5,6 +5,7 @@ import enum
 
 from .. import _engine
 from .._node import Object
+from ..error import InternalError
 from ..ir.expr import Range
 from ._ask import Question, as_set, longs_of, prim_at, set_of
 from .int_set import IntSet
@@ -209,7 +210,7 @@ class Analyzer(Object):
 
 
 def _differs(var, what, before, now):
-    return RuntimeError(f"Trying to update var '{var.name}' with a different {what}: original={before}, new={now}")
+    return InternalError(f"Check failed: (it->second == info) is false: Trying to update var '{var.name}' with a different {what}: original={before}, new={now}")
 
 
 @contextlib.contextmanager

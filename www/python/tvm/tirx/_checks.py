@@ -140,3 +140,30 @@ SIGNS = {
     "bitwise_and": "& operator (bitwise AND)", "bitwise_or": "| operator (bitwise OR)", "bitwise_xor": "^ operator (bitwise XOR)",
     "shift_left": "<< operator (left shift)", "shift_right": ">> operator (right shift)",
 }  # fmt: skip
+
+
+def check_match(buffer, source):
+    """Raises unless a buffer has the element type and the extents of the part that it stands for."""
+    from ..sym import Analyzer
+
+    def equal(extent, wanted):
+        return extent is wanted or Analyzer().can_prove_equal(extent, wanted)
+
+    if buffer.dtype != source.buffer.dtype:
+        types = f"T.{buffer.dtype} vs. T.{source.buffer.dtype}"
+        raise InternalError(f"Check failed: buffer->dtype == source_buffer->dtype ({types}) : MatchBuffer {buffer.name} data type mismatch:{types}")
+    extents, outer = [item.extent for item in source.region], len(source.region) - len(buffer.shape)
+    if outer < 0:
+        raise InternalError(
+            "Check failed: (source->region.size() >= buffer->shape.size()) is false: Dimension of source ffi::Array<Range> expected to be larger or "
+            f"equal than target buffer shape, but got {len(extents)} vs. {len(buffer.shape)}"
+        )
+    for extent in extents[:outer]:
+        if not equal(extent, 1):
+            raise InternalError(f"Check failed: (analyzer->CanProve(source->region[i]->extent == 1)) is false: The higher dimension should be 1, but got {extent}.")
+    for extent, wanted in zip(extents[outer:], buffer.shape):
+        if not equal(extent, wanted):
+            raise InternalError(
+                "Check failed: (analyzer->CanProve(source_range->extent == buffer_shape)) is false: The dimension mismatched between source region "
+                f"and target buffer shape, got {extent} vs. {wanted}."
+            )

@@ -347,6 +347,10 @@ class MatchBufferRegion(Node):
 
     def __init__(self, buffer, source):
         self.buffer, self.source = buffer, source
+        if isinstance(source, BufferRegion):
+            from ._checks import check_match
+
+            check_match(buffer, source)
 
 
 class SBlock(Stmt):
