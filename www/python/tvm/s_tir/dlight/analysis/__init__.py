@@ -1,6 +1,10 @@
 """What rules ask about blocks."""
 
+from ....error import InternalError
+from ....ir.expr import Var
 from ....tirx.expr import IntImm
+from ....tirx.function import IndexMap
+from ...schedule import ScheduleError
 
 
 class IterInfo:
@@ -68,21 +72,37 @@ class SBlockInfo:
     __repr__ = __str__
 
 
+def _is_normal(sch, rv):
+    """True if the loops over a block begin at zero and are its axes, in order."""
+    loops = [sch.get(loop) for loop in sch.get_loops(rv)]
+    values = list(getattr(loops[-1].body, "iter_values", ())) if loops else []
+    return len(values) == len(loops) and all(a.same_as(loop.loop_var) and isinstance(loop.min, IntImm) and loop.min.value == 0 for a, loop in zip(values, loops))
+
+
+def _without_unit_axes(sch, rv):
+    """Leaves out the axes of a block that have one value; a block without a spatial axis gets one."""
+    iters = sch.get(rv).iter_vars
+    names = [Var(axis.var.name, axis.var.ty.dtype) for axis in iters]
+    kept = [(name, axis) for name, axis in zip(names, iters) if not (isinstance(axis.dom.extent, IntImm) and axis.dom.extent.value == 1)]
+    outputs = [name for name, _ in kept]
+    if not any(int(axis.iter_type) == 0 for _, axis in kept):
+        outputs.insert(0, IntImm("int64", 0))
+    try:
+        sch.transform_block_layout(rv, IndexMap(names, outputs, None))
+    except (ScheduleError, InternalError):
+        pass
+
+
 def normalize_prim_func(sch):
     """The blocks of a function whose loops are the axes of its blocks; nothing for others, which TVM rewrites first."""
+    blocks = sch.get_child_blocks(sch.get_sblock("root"))
+    if not all(_is_normal(sch, rv) for rv in blocks if sch.get_loops(rv)):
+        return None
     infos = []
-    for rv in sch.get_child_blocks(sch.get_sblock("root")):
-        block, loops = sch.get(rv), list(sch.get_loops(rv))
-        inner = sch.get(loops[-1]).body if loops else None
-        values = list(getattr(inner, "iter_values", ()))
-        stmts = [sch.get(loop) for loop in loops]
-        if len(values) != len(loops) or not all(a.same_as(b.loop_var) for a, b in zip(values, stmts)):
-            return None
-        kinds = {0: "S", 2: "R"}
-        axes = [
-            IterInfo(kinds.get(int(axis.iter_type), "O"), axis.var, axis.dom.extent, loop)
-            for axis, loop in zip(block.iter_vars, loops)
-        ]
+    for rv in blocks:
+        _without_unit_axes(sch, rv)
+        block, kinds = sch.get(rv), {0: "S", 2: "R"}
+        axes = [IterInfo(kinds.get(int(axis.iter_type), "O"), axis.var, axis.dom.extent, loop) for axis, loop in zip(block.iter_vars, sch.get_loops(rv))]
         reduction = block.init is not None or any(axis.kind == "R" for axis in axes)
         infos.append(SBlockInfo(block.name_hint, axes, rv, reduction))
     return infos
