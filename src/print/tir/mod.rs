@@ -196,6 +196,8 @@ impl<'a> Tir<'_, 'a> {
                 });
             }
         }
+        // Of several with one name TVM numbers the last one first.
+        declared.reverse();
         sort_by(&mut declared, |a, b| store.str(store.symbol(*a).name).cmp(store.str(store.symbol(*b).name)));
         let names: Vec<String> = declared.iter().map(|symbol| self.script.define_symbol(*symbol, scope)).collect();
         if let Some(known) = self.script.type_vars.last_mut() {
