@@ -100,11 +100,6 @@ _fields_changed()
 ty.ShapeVar = ShapeVar
 
 
-def _relation(*args):
-    """Relations between types are the engine's; a name is all that a program may hold."""
-    raise NotImplementedError("relations between types are the engine's own")
-
-
 def _register():
     """Says to the modules that all dialects share what is Relay's."""
     from ..ir import expr as _expr, module as _module
@@ -112,7 +107,6 @@ def _register():
     _module.relay_module = lambda value: getattr(value, "_is_relay", False) is True or isinstance(value, TupleWrapper)
     _expr.relay_call = Call
     from .. import ir as _ir
-    from ..runtime.registry import register_global_func
 
     for name in ("TensorType", "TypeVar", "GlobalTypeVar", "TypeKind", "IncompleteType", "TypeCall", "TypeRelation"):
         if not hasattr(_ir, name):
@@ -123,8 +117,6 @@ def _register():
     _ir.TypeConstraint = TypeConstraint
     _ir.RelayRefType = RefType
     _ir.TypeData, _ir.Constructor = TypeData, Constructor
-    for name in ("Broadcast", "BroadcastComp", "Identity", "IdentityComp"):
-        register_global_func(f"tvm.relay.type_relation.{name}", _relation)
 
 
 _register()

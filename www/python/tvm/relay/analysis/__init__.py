@@ -511,6 +511,6 @@ def extract_intermdeiate_expr(mod, expr_id):
     return module_from_expr(nodes[expr_id])
 
 
-from . import annotated_regions, call_graph, sparse_conv2d, sparse_dense  # noqa: E402, F401
+from . import _solver, annotated_regions, call_graph, sparse_conv2d, sparse_dense  # noqa: E402, F401
 from .annotated_regions import AnnotatedRegionSet  # noqa: E402, F401
 from .call_graph import CallGraph  # noqa: E402, F401
