@@ -24,7 +24,7 @@ from .base import SequentialSpan, SourceName, Span, astext, pretty_print
 from .build_module import build, create_executor, optimize
 from . import backend
 from .backend import vm
-from . import data_dep_optimization, dataflow_pattern, debug, parser, prelude, qnn, quantize  # noqa: F401
+from . import collage, data_dep_optimization, dataflow_pattern, debug, parser, prelude, qnn, quantize  # noqa: F401
 from .expr import (
     Call,
     Constant,

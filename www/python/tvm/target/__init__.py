@@ -56,6 +56,15 @@ _ARCHES = {
 }
 _TAGS = {f"nvidia/{name}": arch for arch, names in _ARCHES.items() for name in names.split()}
 """Devices by name, with their architecture."""
+EXTERNAL = {
+    "cutlass": (2, {"sm": 80, "use_3xtf32": True, "split_k_slices": [1], "profile_all_alignments": False, "find_first_valid": False}),
+    "cublas": (2, {}),
+    "cudnn": (2, {}),
+    "tensorrt": (2, {"use_implicit_batch": True, "remove_no_mac_subgraphs": False, "max_workspace_size": 1 << 30, "use_fp16": False}),
+    "clml": (4, {}),
+    "ccompiler": (1, {"header": ""}),
+}
+"""Kinds of targets that stand for another compiler of Relay, with the number of their device and their options."""
 _current = []
 
 
@@ -90,13 +99,14 @@ class Target(Object):
     @property
     def keys(self):
         """Words that describe it: `cpu`, `gpu`."""
-        return list(self.config.get("keys", TARGET_KINDS.get(self.kind.name, (["cpu"], {}))[0]))
+        known = TARGET_KINDS.get(self.kind.name, ([] if self.kind.name in EXTERNAL else ["cpu"], {}))
+        return list(self.config.get("keys", known[0]))
 
     @property
     def attrs(self):
         """Its options."""
         attrs = {key: value for key, value in self.config.items() if key not in ("kind", "tag", "keys")}
-        defaults = dict(TARGET_KINDS.get(self.kind.name, ([], {}))[1])
+        defaults = dict(TARGET_KINDS.get(self.kind.name, EXTERNAL.get(self.kind.name, ([], {})))[1])
         if self.kind.name == "llvm" and "mcpu" in attrs:
             # Of a processor that is named TVM takes no triple for granted.
             defaults.clear()
@@ -115,7 +125,7 @@ class Target(Object):
         """The number of the kind of device."""
         from ..runtime.device import Device
 
-        return Device.NAMES.get(self.kind.name, 1)
+        return EXTERNAL[self.kind.name][0] if self.kind.name in EXTERNAL else Device.NAMES.get(self.kind.name, 1)
 
     @property
     def libs(self):
@@ -322,7 +332,7 @@ def _parse(text):
     if parts[0] in _OWN or parts[0] in _TAGS or parts[0] in _APPLE:
         return _tagged(parts[0])
     kind = parts[0]
-    if kind not in TARGET_KINDS and "/" not in kind and kind not in ("composite", "stackvm", "aocl", "test"):
+    if kind not in TARGET_KINDS and "/" not in kind and kind not in ("composite", "stackvm", "aocl", "test", *EXTERNAL):
         raise ValueError(f'Target kind "{kind}" is not defined. Target creation from string failed: {kind}')
     config = {"kind": kind}
     for part in parts[1:]:

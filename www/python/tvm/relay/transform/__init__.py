@@ -412,6 +412,13 @@ def AnnotateTarget(targets, include_non_call_ops=True):
     return PyModulePass(annotate, PassInfo(0, "AnnotateTarget"))
 
 
+def CollagePartition(config, cost_estimator=None):
+    """Gives parts of functions to the compilers by which they cost least."""
+    from .. import collage
+
+    return collage.partition_pass(config, collage.CostEstimator() if cost_estimator is None else cost_estimator)
+
+
 def PlanDevices(config):
     """Everything gets its device: `config` is what `make_compilation_config` gives."""
     from ...ir.transform import BuiltInPass
@@ -448,7 +455,7 @@ def _not_here(name):
     return factory
 
 
-for _name in ("Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse Conv2dToSparse2 SimplifyFCTranspose CollagePartition LabelOps").split():
+for _name in ("Defunctionalization BatchingOps ToCPS to_cps un_cps DenseToSparse Conv2dToSparse Conv2dToSparse2 SimplifyFCTranspose LabelOps").split():
     if _name not in globals():
         globals()[_name] = _not_here(_name)
 register_func("relay.transform.RecoverVirtualDeviceMap", _not_here("RecoverVirtualDeviceMap"))
