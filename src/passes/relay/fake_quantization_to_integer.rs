@@ -15,6 +15,7 @@
 //! Source: `src/relay/transforms/fake_quantization_to_integer.cc`,
 //! `python/tvm/relay/transform/fake_quantization_to_integer.py`.
 
+pub use super::support::affine::Asked;
 use super::support::affine::{Affine, AffineType, Region, rules};
 use super::support::tensor_type;
 use crate::diag::Diagnostic;
@@ -76,6 +77,17 @@ def @main(%x: Tensor[(1, 4), int8], %w: Tensor[(2, 4), int8]) -> Tensor[(1, 2), 
 };
 
 fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args) -> Result<ExprId, PassError> {
+    with_rules(cx.store, module, function, arguments, None)
+}
+
+/// Runs the pass with rules from outside for some operators, which take the place of its own.
+pub fn with_rules(
+    store: &mut Store,
+    module: &Module,
+    function: ExprId,
+    arguments: &Args,
+    mut asked: Option<Asked<'_>>,
+) -> Result<ExprId, PassError> {
     let mut optional = Vec::new();
     if let Literal::List(names) = arguments.get("optional_qnn_ops") {
         optional.extend(names.iter().filter_map(|name| if let Literal::Str(name) = name { Some(name.clone()) } else { None }));
@@ -87,16 +99,17 @@ fn run(cx: &mut PassCx<'_>, module: &Module, function: ExprId, arguments: &Args)
         alone: false,
         done: FxHashMap::default(),
         error: None,
+        asked: asked.as_mut().map(Asked::again),
     };
-    let mut result = rewrite(cx.store, function, &mut pass);
+    let mut result = rewrite(store, function, &mut pass);
     if arguments.bool("use_qat") && pass.error.is_none() {
-        result = infer_expr(cx.store, module, result)?;
+        result = infer_expr(store, module, result)?;
         pass.alone = true;
         pass.done.clear();
-        result = rewrite(cx.store, result, &mut pass);
+        result = rewrite(store, result, &mut pass);
     }
     match pass.error {
-        Some(text) => Err(vec![Diagnostic::error("relay-fake-quantization", text, cx.store.source_span(function))]),
+        Some(text) => Err(vec![Diagnostic::error("relay-fake-quantization", text, store.source_span(function))]),
         None => Ok(result),
     }
 }
@@ -111,6 +124,8 @@ struct Convert<'a> {
     done: FxHashMap<ExprId, ExprId>,
     /// The first error, which the pass ends with.
     error: Option<String>,
+    /// The rules of a script.
+    asked: Option<Asked<'a>>,
 }
 
 /// The region between a call and the dequantised tensors that it depends on.
@@ -157,13 +172,14 @@ impl Convert<'_> {
         }
         for call in found.calls {
             let name = op_name(store, now(call));
-            if rules::of(name, &self.optional).is_none() {
+            if rules::of(name, &self.optional).is_none() && !self.asked.as_ref().is_some_and(|asked| asked.has(name)) {
                 return self.give_up(format!("Found no rewrite rule for {name}"));
             }
         }
         let out = types.get(&post).cloned();
-        let region = Region { store, module: self.module, types, out, root: post, optional: &self.optional };
-        self.finish(region, |_, new, _| Some(new))
+        let asked = self.asked.as_mut().map(Asked::again);
+        let region = Region { store, module: self.module, types, out, root: post, optional: &self.optional, asked };
+        finish(self.hard_fail, region, |_, new, _| Some(new))
     }
 
     /// Rewrites one operator over dequantised tensors to integers, and dequantises its result.
@@ -175,27 +191,33 @@ impl Convert<'_> {
         if let Some(other) = found.calls.iter().find(|other| !is_call(store, **other, "qnn.dequantize")) {
             return self.give_up(format!("Not dequantization was found in the input arguments for {}", op_name(store, *other)));
         }
-        let region = Region { store, module: self.module, types: found.types, out: None, root: call, optional: &self.optional };
-        self.finish(region, |region, new, ty| {
+        let asked = self.asked.as_mut().map(Asked::again);
+        let region =
+            Region { store, module: self.module, types: found.types, out: None, root: call, optional: &self.optional, asked };
+        finish(self.hard_fail, region, |region, new, ty| {
             let AffineType::Tensor(ty) = ty else { return None };
             let written = [("axis", AttrValue::int(ty.axis)), ("out_dtype", AttrValue::DType(Some(DType::F32)))];
             Some(region.call_with("qnn.dequantize", &[new, ty.scale, ty.zero_point], &written))
         })
     }
 
-    fn finish(
-        &self,
-        mut region: Region<'_>,
-        end: fn(&mut Region<'_>, ExprId, AffineType) -> Option<ExprId>,
-    ) -> Result<Option<ExprId>, String> {
-        match region.run() {
-            Ok((new, ty)) => Ok(end(&mut region, new, ty)),
-            Err(why) => self.give_up(why),
-        }
-    }
-
     fn give_up(&self, why: String) -> Result<Option<ExprId>, String> {
-        if self.hard_fail { Err(why) } else { Ok(None) }
+        give_up(self.hard_fail, why)
+    }
+}
+
+fn give_up(hard_fail: bool, why: String) -> Result<Option<ExprId>, String> {
+    if hard_fail { Err(why) } else { Ok(None) }
+}
+
+fn finish(
+    hard_fail: bool,
+    mut region: Region<'_>,
+    end: fn(&mut Region<'_>, ExprId, AffineType) -> Option<ExprId>,
+) -> Result<Option<ExprId>, String> {
+    match region.run() {
+        Ok((new, ty)) => Ok(end(&mut region, new, ty)),
+        Err(why) => give_up(hard_fail, why),
     }
 }
 

@@ -84,6 +84,9 @@ pub fn with_rules(
     let (own, name): (fn(&mut Emit<'_>, &Site<'_>) -> Replaced, _) = match map {
         "FTVMQnnLegalize" => (qnn_legalize::prepared, "quantised operator to what the target computes"),
         "FTVMQnnCanonicalize" => (qnn_legalize::lowered, "quantised operator to operators of Relay"),
+        "FTVMLegalize" if target.is_some_and(|target| target.rules != Rules::Cpu) && !operators.is_empty() => {
+            (|_, _| Ok(None), "operator to what a registered rule makes")
+        }
         "FTVMLegalize" if target.is_some_and(|target| target.rules != Rules::Cpu) => {
             return Err(refused("Legalize", "its rules for other targets than llvm on x86 are not here"));
         }

@@ -54,6 +54,7 @@ REEXPORTED = {
     **{f"nn.{name}": "tvm.topi._quantized" for name in vars(_quantized) if name.startswith("SQNN_")},
     **{f"image.{name}": "tvm.topi.utils" for name in ("nchw_pack_layout", "nchw_xc_layout", "simplify")},
     **{f"image.{name}": "tvm.topi.nn" for name in ("pad", "get_pad_tuple")},
+    **{f"nn.{name}_legalize": "tvm.relay.transform._tensor_cores" for name in ("conv2d", "dense", "batch_matmul")},
     **{f"vision.{name}": "tvm.topi" for name in ("argsort", "binary_search", "cast", "cumsum", "gather", "reshape")},
     **{f"vision.bilinear_sample_{layout}": "tvm.topi.nn" for layout in ("nchw", "nhwc")}, "vision.if_then_else": "tvm.tirx.op", "Analyzer": "tvm.sym", "pi": "math",
 }  # fmt: skip

@@ -1,6 +1,7 @@
 //! Quantised tensors with the real numbers that they stand for (TVM's `AffineType`), and regions of a graph that
 //! compute with them.
 
+mod asked;
 mod elementwise;
 mod products;
 pub mod rules;
@@ -12,6 +13,8 @@ use crate::ir::{AttrValue, AttrsId, DType, Dim, Expr, ExprId, Module, Store};
 use crate::ops::build::{args, attrs_of, constant, elements, is_call, op_name};
 use crate::passes::relay::fold_constant::fold_expr;
 use rustc_hash::FxHashMap;
+
+pub use asked::Asked;
 
 /// A tensor of integers that stands for `(value - zero_point) * scale`.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,6 +55,8 @@ pub struct Region<'a> {
     pub root: ExprId,
     /// Optional operators that the user enabled.
     pub optional: &'a [String],
+    /// The operators for which a script has rules.
+    pub asked: Option<Asked<'a>>,
 }
 
 impl Region<'_> {
@@ -91,8 +96,12 @@ impl Region<'_> {
         match self.store.expr(id) {
             Expr::Call { callee, args, info } => {
                 let name = op_name(self.store, id);
-                let rule = rules::of(name, self.optional)
-                    .ok_or_else(|| format!("When rewriting a fake quantized graph, found an invalid node {name}"))?;
+                let asked = self.asked.as_ref().is_some_and(|asked| asked.has(name));
+                let rule = match asked {
+                    true => asked::rewritten,
+                    false => rules::of(name, self.optional)
+                        .ok_or_else(|| format!("When rewriting a fake quantized graph, found an invalid node {name}"))?,
+                };
                 let mut call = id;
                 if name != "qnn.dequantize" {
                     let new: Vec<ExprId> = self.store.items(args).map(|arg| done[&arg]).collect();

@@ -370,6 +370,11 @@ def _by_rules(mod, name, options, key, answer):
     from ...target import Target
 
     rules = _rules(key)
+    target = Target.current()
+    if key == "FTVMLegalize" and target is not None and target.kind.name == "cuda":
+        from ._tensor_cores import RULES
+
+        rules = {**RULES, **rules}
     if not rules and name == "Legalize" and key not in ("FTVMLegalize", "FTVMQnnLegalize", "FTVMQnnCanonicalize"):
         return mod
 
@@ -382,7 +387,6 @@ def _by_rules(mod, name, options, key, answer):
     mod = InferType()(mod)  # noqa: F821
     transform._setup()
     words = mod._words()
-    target = Target.current()
     text = call_text(name, options if target is None or name == "ConvertLayout" else {**options, "target": target})
     asked = transform.ask_key(ask)
     try:
@@ -440,6 +444,7 @@ from ._compiler_functions import (  # noqa: E402, F401
     MarkCompilerFunctionsAsExtern,
     OutlineCompilerFunctionsWithExistingGlobalSymbols,
 )
+from ._fake_quantization import FakeQuantizationToInteger  # noqa: E402, F401
 from ._regions import CapturePostDfsIndexInSpans, PartitionGraph  # noqa: E402, F401
 from .flexible_shape import FlexibleShapeDispatch  # noqa: E402, F401
 from . import mixed_precision  # noqa: E402, F401
