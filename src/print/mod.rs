@@ -22,7 +22,7 @@ pub(crate) mod words;
 use crate::ir::{Buffer, Dialect, Expr, ExprId, Id, Module, PrimExpr, PrimId, Store, Symbol, Tensor, TypeId};
 use emit::Emitter;
 use plan::Plan;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use names::Naming;
 
@@ -56,6 +56,17 @@ pub struct PrintOptions<'n> {
     pub all_types: bool,
     /// Parts of TIR that stand between [`MARK`] and [`MARK_END`].
     pub marks: Option<&'n Marks>,
+    /// What the comments of nodes of Relay say besides their types.
+    pub notes: Option<&'n Notes>,
+}
+
+/// Texts for the comments of nodes of Relay.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    /// The text of a node.
+    pub texts: FxHashMap<ExprId, String>,
+    /// True if the texts stand instead of the comments.
+    pub alone: bool,
 }
 
 /// The character before a marked part of a text.
@@ -95,6 +106,7 @@ impl Default for PrintOptions<'_> {
             sugar: true,
             all_types: true,
             marks: None,
+            notes: None,
         }
     }
 }

@@ -2,9 +2,8 @@
 
 import pytest
 import tvm
-from tvm import relay
-
 import tvm.ir
+from tvm import relay
 
 
 def solver():

@@ -140,18 +140,25 @@ impl Emitter<'_> {
     }
 
     pub(super) fn comment(&mut self, id: ExprId) {
-        if self.plan.options.types
-            && has_comment(self.store.expr(id).kind())
-            && let Some(ty) = self.store.checked_type(id)
-        {
-            self.type_comment(ty);
-        }
+        let ty = if self.plan.options.types { self.store.checked_type(id) } else { None };
+        self.comment_of(Some(id), ty.filter(|_| has_comment(self.store.expr(id).kind())));
     }
 
-    fn type_comment(&mut self, ty: TypeId) {
-        self.out.push_str(" /* ty=");
-        self.ty(ty);
-        self.out.push_str(" */");
+    /// Writes the type and the note of a node, or what stands instead of them.
+    fn comment_of(&mut self, id: Option<ExprId>, ty: Option<TypeId>) {
+        let notes = self.plan.options.notes;
+        let note = notes.zip(id).and_then(|(notes, id)| notes.texts.get(&id));
+        if notes.is_some_and(|notes| notes.alone) {
+            self.out.push_str(note.map_or("", |note| note));
+        } else if ty.is_some() || note.is_some() {
+            self.out.push_str(" /*");
+            if let Some(ty) = ty {
+                self.out.push_str(" ty=");
+                self.ty(ty);
+            }
+            self.out.push_str(note.map_or("", |note| note));
+            self.out.push_str(" */");
+        }
     }
 
     /// Writes a variable at its binding: that of a let stands for the node of the line, others for themselves.
@@ -173,9 +180,7 @@ impl Emitter<'_> {
             self.out.push_str(": ");
             self.ty(ty);
         }
-        if let (true, Some(ty)) = (self.plan.options.types, data.ty) {
-            self.type_comment(ty);
-        }
+        self.comment_of(self.store.var_use(var), data.ty.filter(|_| self.plan.options.types));
     }
 
     /// Recursive: patterns nest as deep as the parser lets them.

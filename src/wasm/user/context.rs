@@ -5,7 +5,7 @@ use super::{Js, Words, error, source, with};
 use crate::boundary::scripts::{ContextDesc, InstrumentDesc};
 use crate::boundary::wire::Read;
 use crate::diag::{Diagnostic, Span};
-use crate::ir::Expr;
+use crate::ir::{Expr, Origin};
 use crate::parse::suggest;
 use crate::pass::config::{self, ConfigType, OwnKey, nearest_key, validate};
 use crate::pass::manager::Runner;
@@ -147,6 +147,20 @@ pub fn user_span(id: u32) -> Js<Vec<u32>> {
         let (text, lines) = &*source();
         let ((line, column), (end_line, end_column)) = (lines.line_column(text, start), lines.line_column(text, end));
         Ok(vec![start, end, line as u32, column as u32, end_line as u32, end_column as u32])
+    })
+}
+
+/// The node that an expression was rebuilt from with other parts, as often as that happened; itself if it was not.
+#[wasm_bindgen]
+pub fn user_rebuilt_from(id: u32) -> Js<Vec<u32>> {
+    with(|lent| {
+        let mut id = Words::new(&lent.store, &[id]).expr()?;
+        let mut found = vec![id.index() as u32];
+        while let Origin::Rebuilt(pre) = lent.store.origin(id) {
+            id = pre;
+            found.push(id.index() as u32);
+        }
+        Ok(found)
     })
 }
 

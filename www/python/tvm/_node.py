@@ -111,6 +111,11 @@ def get(space, number):
     return found
 
 
+def had(space, number):
+    """The object of a thing of the engine, if there is one already."""
+    return _objects[space].get(number)
+
+
 def maybe(space, number):
     """The same, or None."""
     return None if number == NONE else get(space, number)

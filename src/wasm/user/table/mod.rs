@@ -22,7 +22,7 @@ pub use tir::*;
 use super::{Js, MAX_NODES, Words, error, with};
 use crate::boundary::scripts::Space;
 use crate::ir::{Dialect, Id, Store};
-use crate::print::{self, Marks, PrintOptions};
+use crate::print::{self, Marks, Notes, PrintOptions};
 use crate::words::Worded;
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
@@ -147,6 +147,25 @@ pub fn table_print_marked(module: &[u32], id: u32, flags: u32, marks: &[u32]) ->
         if module.is_empty() {
             let id = Words::new(&lent.store, &[id]).expr()?;
             return Ok(print::relax_expr(&lent.store, id, &options));
+        }
+        let module = Words::new(&lent.store, module).module()?;
+        Ok(print::module(&lent.store, &module, &options))
+    })
+}
+
+/// A program of Relay as [`table_print`] prints a module or, if there are no words, [`table_print_node`] an expression, with a text in
+/// the comment of each node of `nodes`. Of `flags`, 8 asks for these texts alone.
+#[wasm_bindgen]
+pub fn table_print_noted(module: &[u32], id: u32, flags: u32, nodes: &[u32], texts: Vec<String>) -> Js<String> {
+    with(|lent| {
+        let nodes = nodes.iter().map(|id| lent.store.expr_at(*id as usize));
+        let texts = nodes.zip(texts).filter_map(|(id, text)| Some((id?, text))).collect();
+        let notes = Notes { texts, alone: flags & 8 != 0 };
+        let options =
+            PrintOptions { header: flags & 1 != 0, metadata: flags & 2 != 0, notes: Some(&notes), ..PrintOptions::default() };
+        if module.is_empty() {
+            let id = Words::new(&lent.store, &[id]).expr()?;
+            return Ok(print::expr(&lent.store, id, &options));
         }
         let module = Words::new(&lent.store, module).module()?;
         Ok(print::module(&lent.store, &module, &options))

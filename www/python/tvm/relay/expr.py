@@ -15,6 +15,7 @@ from ..ir.module import IRModule
 from ..ir.op import Op
 from ..ir.type import MISSING, Type
 from ..runtime.tensor import Tensor, tensor
+from . import _spans
 from . import ty as _ty
 
 RelayExpr = Expr
@@ -28,7 +29,7 @@ class RelayNode(Expr):
     @property
     def span(self):
         """The place in the text, where it came from one."""
-        known = self.__dict__.get("_span")
+        known = _spans.given(self)
         if known is None and self.__dict__.get("_e") is not None:
             _engine.dialect(False)
             words = _engine.call("user_span", self._e)
@@ -39,6 +40,7 @@ class RelayNode(Expr):
     @span.setter
     def span(self, span):
         self.__dict__["_span"] = span
+        _spans.any_given |= span is not None
 
     @property
     def checked_type(self):

@@ -29,12 +29,50 @@ def _parse(text):
 
 
 def _with_module(source, module):
-    """A text with the functions of a module before its own, which may name them; None if they cannot be written there."""
+    """A text with the types and the functions of a module before its own, which may name them; of functions only what they take and
+    give. None if there are none, or if that cannot be written."""
     if module is None or not (len(module) or len(module.type_definitions)):
         return None
-    text = module.astext(False).partition("\n")[2]
     head, mark, rest = source.partition("]\n") if source.lstrip().startswith("#[version") else ("", "", source)
-    return None if "meta[" in text else f"{head}{mark}{text}\n{rest}"
+    types = IRModule({}, module.type_definitions)
+    types._relay = True
+    stubs = [_stub(var.name_hint, func) for var, func in module.functions.items() if f"def @{var.name_hint}" not in rest]
+    if None in stubs:
+        return None
+    text = "\n".join([types.astext(False).partition("\n")[2], *stubs])
+    return f"{head}{mark}{text}\n{rest}"
+
+
+def _with_constructors(functions, module):
+    """Functions over the constructors that a module has already, of which they have others by the same names."""
+    from .adt import PatternConstructor
+    from .expr_functor import ExprMutator
+
+    own = {one.name_hint: one for data in module.type_definitions.values() for one in data.constructors}
+
+    class Known(ExprMutator):
+        """Replaces constructors."""
+
+        def visit_constructor(self, con):
+            return own.get(con.name_hint, con)
+
+        def visit_pattern(self, p):
+            if isinstance(p, PatternConstructor):
+                return PatternConstructor(self.visit_constructor(p.constructor), [self.visit_pattern(part) for part in p.patterns])
+            return super().visit_pattern(p)
+
+    return {var: Known().visit(func) for var, func in functions.items()}
+
+
+def _stub(name, func):
+    """A function that takes and gives what another does."""
+    types = [param.type_annotation for param in func.params]
+    if func.ret_type is None or None in types:
+        return None
+    params = ", ".join(f"%a{at}: {ty}" for at, ty in enumerate(types))
+    generics = f"[{', '.join(var.name_hint for var in func.type_params)}]" if func.type_params else ""
+    args = ", ".join(f"%a{at}" for at in range(len(types)))
+    return f"def @{name}{generics}({params}) -> {func.ret_type} {{ @{name}({args}) }}"
 
 
 def _check_version(source):
@@ -42,10 +80,7 @@ def _check_version(source):
     rest = source[_BEFORE.match(source).end() :]
     found = _VERSION.match(rest)
     if found is None:
-        raise DiagnosticError(
-            f"expected text format semantic version, found a {rest.split(None, 1)[0] if rest else 'end of file'}\n"
-            'you can annotate it as #[version = "0.0.5"]'
-        )
+        raise DiagnosticError(f'expected text format semantic version, found a {rest.split(None, 1)[0] if rest else "end of file"}\nyou can annotate it as #[version = "0.0.5"]')
     if found[1] != '"0.0.5"':
         raise DiagnosticError(f"invalid semantic version `{found[1]}`")
 
@@ -60,6 +95,7 @@ def read(source, init_module=None, init_meta_table=None):
     """The module of a text that need not name its version, or of TVM's JSON."""
     if init_meta_table and "#[metadata]" not in source:
         source = f"{source.rstrip()}\n#[metadata]\n{_metadata(init_meta_table)}"
+    known = set()
     try:
         words, expr = _parse(source)
     except DiagnosticError:
@@ -67,12 +103,17 @@ def read(source, init_module=None, init_meta_table=None):
         if whole is None:
             raise
         words, expr = _parse(whole)
+        known = {var.name_hint for var in init_module.functions if f"def @{var.name_hint}" not in source}
     if expr:
         return IRModule.from_expr(get(EXPR, expr - 1))
     mod = IRModule._of_words(words)
     if init_module is not None:
         whole = init_module.clone()
-        whole.update(mod)
+        whole._relay = True
+        there = {name for name in mod.type_definitions if name in whole.type_definitions}
+        whole.type_definitions.update({name: data for name, data in mod.type_definitions.items() if name not in there})
+        new = {var: func for var, func in mod.functions.items() if var.name_hint not in known}
+        whole.update(_with_constructors(new, init_module) if there else new)
         mod = whole
     from .transform import InferType
 

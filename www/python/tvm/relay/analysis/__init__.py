@@ -364,27 +364,62 @@ def list_op_freqs(mod):
 
 
 def list_fake_quantized_op_freqs(mod):
-    """Operators between a dequantize and a quantize, as far as the pass that integrates them would find."""
-    raise NotImplementedError("list_fake_quantized_op_freqs is not here")
+    """How often each operator is called between a dequantize and a quantize, in regions that are data flow only."""
+    from ..transform import InferType
+
+    found = Counter()
+    for node in _walk.post_order(InferType()(mod)["main"]):
+        if _calls_op(node, "qnn.quantize"):
+            found.update(_between(node))
+    return Map(found)
+
+
+def _calls_op(node, name):
+    return isinstance(node, Call) and isinstance(node.op, Op) and node.op.name == name
+
+
+def _between(quantize):
+    """The operators that lead to a quantize; none if anything but calls, tuples and constants does."""
+    names, seen, stack = [], set(), [quantize.args[0]]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if _calls_op(node, "qnn.dequantize"):
+            continue
+        if not isinstance(node, (Call, Op, Tuple, TupleGetItem, Constant)) or isinstance(node, Call) and not isinstance(node.op, Op):
+            return []
+        if _calls_op(node, "qnn.quantize"):
+            stack.append(node.args[0])
+            continue
+        if isinstance(node, Call):
+            names.append(node.op.name)
+        stack += _walk.children(node)
+    return names
 
 
 def get_total_mac_number(expr):
-    """Multiplications with additions of the convolutions and dense layers of a function with types."""
-    total = 0
-    for node in _walk.post_order(_plain(expr)):
-        if not isinstance(node, Call) or not isinstance(node.op, Op):
-            continue
-        out = node.ty
-        if node.op.name in ("nn.conv2d", "nn.conv2d_transpose"):
-            weight = [int(extent) for extent in node.args[1].ty.shape]
-            sizes = dict(zip(str(node.attrs.kernel_layout), weight))
-            inputs = sizes["I"] if node.op.name == "nn.conv2d" else sizes["I"] // int(node.attrs.groups)
-            total += _product(out.shape) * inputs * sizes["H"] * sizes["W"]
-        elif node.op.name == "nn.dense":
-            total += _product(out.shape) * int(node.args[1].ty.shape[1])
-        elif node.op.name == "nn.batch_matmul":
-            total += _product(out.shape) * int(node.args[0].ty.shape[-1])
-    return total
+    """Multiplications with additions of the convolutions, dense layers and products of batches of a function with types."""
+    return sum(_macs(node) for node in _walk.post_order(_plain(expr)) if isinstance(node, Call) and isinstance(node.op, Op))
+
+
+def _macs(call):
+    name = call.op.name
+    if name not in ("nn.conv2d", "nn.conv2d_transpose", "nn.dense", "nn.batch_matmul"):
+        return 0
+    data, weight = ([int(extent) for extent in arg.ty.shape] for arg in call.args)
+    if name == "nn.dense":
+        if len(data) != 2 or len(weight) != 2:
+            raise TVMError("The dimension of an input tensor to Dense node should be 2.")
+        return data[0] * data[1] * weight[0]
+    if name == "nn.batch_matmul":
+        return data[0] * data[1] * data[2] * weight[1]
+    axes = [char for char in str(call.attrs.data_layout) if char.isalpha()]
+    channels = _product(data[at] for at, axis in enumerate(axes) if axis in "Cc")
+    if call.attrs.kernel_size is None or len(call.attrs.kernel_size) != 2:
+        raise TVMError("The dimension of the kernel in Conv 2D should be 2.")
+    return _product(call.ty.shape) * _product(call.attrs.kernel_size) * (channels // int(call.attrs.groups))
 
 
 def _product(extents):
@@ -418,10 +453,7 @@ def unmatched_cases(match, mod=None):
         match pattern:
             case PatternConstructor():
                 if isinstance(candidate, PatternWildcard):
-                    return [
-                        PatternConstructor(each, [PatternWildcard()] * len(each.inputs))
-                        for each in definition(pattern.constructor)
-                    ]
+                    return [PatternConstructor(each, [PatternWildcard()] * len(each.inputs)) for each in definition(pattern.constructor)]
                 if candidate.constructor != pattern.constructor:
                     return []
             case PatternTuple():
@@ -436,9 +468,7 @@ def unmatched_cases(match, mod=None):
             made = []
             for one in finer:
                 parts = [*candidate.patterns[:at], one, *candidate.patterns[at + 1 :]]
-                made.append(
-                    PatternTuple(parts) if isinstance(candidate, PatternTuple) else PatternConstructor(candidate.constructor, parts)
-                )
+                made.append(PatternTuple(parts) if isinstance(candidate, PatternTuple) else PatternConstructor(candidate.constructor, parts))
             return made
         return None
 

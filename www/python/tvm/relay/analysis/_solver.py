@@ -99,10 +99,7 @@ class Solver:
         try:
             resolved = self._unified(rhs.resolved, lhs.resolved)
         except _Mismatch:
-            self.errors.append(
-                "The Relay type checker is unable to show the following types match.\n"
-                f"In particular `{lhs.resolved}` does not match `{rhs.resolved}`"
-            )
+            self.errors.append(f"The Relay type checker is unable to show the following types match.\nIn particular `{lhs.resolved}` does not match `{rhs.resolved}`")
             return lhs.resolved
         top = self._node(resolved)
         self._merge(lhs.root(), top)

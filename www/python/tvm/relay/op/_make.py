@@ -414,7 +414,7 @@ def matmul(tensor_a, tensor_b, units=None, out_dtype="", transpose_a=False, tran
     fields = {"out_dtype": out_dtype} | ({} if units is None else {"units": units})
     if not transpose_a and transpose_b:
         return call("nn.dense", [tensor_a, tensor_b], fields)
-    return call("nn.matmul", [tensor_a, tensor_b], fields | {"transpose_a": transpose_a, "transpose_b": transpose_b})
+    return call("nn.matmul", [tensor_a, tensor_b], {"units": None} | fields | {"transpose_a": transpose_a, "transpose_b": transpose_b})
 
 
 def matrix_set_diag(data, diagonal, k=0, align="RIGHT_LEFT"):

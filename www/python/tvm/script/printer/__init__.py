@@ -63,7 +63,9 @@ def _script(node, show_meta, verbose_expr, options):
 
     if isinstance(node, IRModule):
         words = _engine.words(node._words())
-        return _engine.call("table_print", words, (0 if node._relay else 1) | (2 if show_meta else 0))
+        if node._relay:
+            return _relay_text(node, 2 if show_meta else 0)
+        return _engine.call("table_print", words, 1 | (2 if show_meta else 0))
     if isinstance(node, Type):
         return type_text(node, verbose_expr)
     if isinstance(node, (Binding, BindingBlock)):
@@ -86,10 +88,11 @@ def _script(node, show_meta, verbose_expr, options):
         text = f'T.iter_var({name}, {dom}, "{ITER_TYPES[node.iter_type]}", "{node.thread_tag}")'
         return f"{node.var.name} = T.{node.var.dtype}()\n{text}" if verbose_expr else text
     if isinstance(node, Expr):
-        relay = bool(getattr(node, "_is_relay", False))
-        _engine.dialect(not relay)
-        flags = (0 if relay else 1) | (2 if show_meta else 0) | (4 if verbose_expr else 0)
-        return _engine.call("table_print_node", 0, number(EXPR, node), flags)
+        flags = (2 if show_meta else 0) | (4 if verbose_expr else 0)
+        if getattr(node, "_is_relay", False):
+            return _relay_text(node, flags)
+        _engine.dialect(True)
+        return _engine.call("table_print_node", 0, number(EXPR, node), 1 | flags)
     structural = getattr(node, "_structural", None)
     if structural is not None:
         return f"{type(node).__name__}({', '.join(str(part) for part in structural())})"
@@ -183,14 +186,26 @@ def type_text(ty, verbose=False):
 
 
 def astext(node, show_meta_data=True, annotate=None):
-    """The text of a program of Relay."""
-    from ...ir.module import IRModule
+    """The text of a program of Relay, with what `annotate` says of each node instead of its type."""
+    return _relay_text(node, 1 | (2 if show_meta_data else 0), annotate)
 
-    if isinstance(node, IRModule):
-        words = _engine.words(node._words())
-        return _engine.call("table_print", words, 1 | (2 if show_meta_data else 0))
-    _engine.dialect(not getattr(node, "_is_relay", False))
-    return _engine.call("table_print_node", 0, number(EXPR, node), 1 | (2 if show_meta_data else 0))
+
+def _relay_text(node, flags, annotate=None):
+    """The text of a program with the places that its nodes were given."""
+    from ...ir.module import IRModule
+    from ...relay import _spans
+
+    whole = isinstance(node, IRModule)
+    relay = node._relay if whole else getattr(node, "_is_relay", False)
+    if not whole:
+        _engine.dialect(not relay)
+        ref = number(EXPR, node)
+    words = _engine.words(node._words() if whole else [])
+    nodes, texts = _spans.notes(list(node.functions.values()) if whole else [node], annotate) if relay else ([], [])
+    if nodes or annotate is not None:
+        flags |= 0 if annotate is None else 8
+        return _engine.call("table_print_noted", words, 0 if whole else ref, flags, _engine.words(nodes), texts)
+    return _engine.call("table_print", words, flags) if whole else _engine.call("table_print_node", 0, ref, flags)
 
 
 _saved = {}
