@@ -47,6 +47,9 @@ class SourceName(Node):
     def __init__(self, name):
         self.name = name
 
+    def _parts_to_compare(self, _):
+        return self.name
+
     def __repr__(self):
         return f"SourceName({self.name}, {id(self):#x})"
 
@@ -61,6 +64,9 @@ class Span(Node):
         self.column = column
         self.end_column = end_column
 
+    def _parts_to_compare(self, _):
+        return [self.source_name, self.line, self.end_line, self.column, self.end_column]
+
     def __repr__(self):
         return f"Span({self.source_name}, {self.line}, {self.end_line}, {self.column}, {self.end_column})"
 
@@ -70,6 +76,9 @@ class SequentialSpan(Node):
 
     def __init__(self, spans):
         self.spans = Array(spans)
+
+    def _parts_to_compare(self, _):
+        return list(self.spans)
 
 
 class EnvFunc(Node):

@@ -146,6 +146,9 @@ class IncompleteType(RelayType):
     def __init__(self, kind=TypeKind.Type):
         self.kind = kind
 
+    def _parts_to_compare(self, _):
+        return self.kind
+
     def _row_t(self, w):
         w.number(codes.TypeKind.HOLE)
         w.number(0)
