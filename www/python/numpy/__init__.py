@@ -859,15 +859,6 @@ def flip(a, axis=0):
     return a[(slice(None),) * (axis % a.ndim) + (slice(None, None, -1),)]
 
 
-def pad(a, widths, mode="constant", constant_values=0):
-    """With more elements around."""
-    a = asarray(a)
-    widths = [widths] * a.ndim if isinstance(widths[0], int) else widths
-    made = full([n + x + y for n, (x, y) in zip(a.shape, widths)], constant_values, a.dtype)
-    made[builtins.tuple(slice(x, x + n) for n, (x, _) in zip(a.shape, widths))] = a
-    return made
-
-
 def matmul(a, b):
     """The product of matrices."""
     a, b = asarray(a), asarray(b)
@@ -899,18 +890,6 @@ def outer(a, b):
     return asarray(a).reshape(-1, 1) * asarray(b).reshape(1, -1)
 
 
-def unique(a):
-    """Each value once, in order."""
-    a = asarray(a)
-    return array(sorted(set(a._data)), a.dtype)
-
-
-def sort(a, axis=-1):
-    """The elements in order."""
-    a = asarray(a)
-    return take_along(a, axis, sorted)
-
-
 def take_along(a, axis, function):
     """A function over the elements along an axis."""
     axis %= a.ndim
@@ -922,11 +901,6 @@ def take_along(a, axis, function):
     for place, i in enumerate(moved):
         back[i] = place
     return _make(rows.shape, a.dtype.name, data).transpose(*back)
-
-
-def argsort(a, axis=-1):
-    """The places of the elements in order."""
-    return take_along(asarray(a), axis, lambda row: sorted(builtins.range(len(row)), key=row.__getitem__)).astype("int64")
 
 
 def cumsum(a, axis=None):
@@ -1246,3 +1220,11 @@ import sys as _sys  # noqa: E402
 
 _sys.modules["numpy.testing"] = testing
 _sys.modules["numpy.random"] = random
+
+from . import _more  # noqa: E402
+
+for _name, _value in vars(_more).items():
+    if not _name.startswith("_") and _name not in ("builtins", "itertools", "math", "types", "np", "extend"):
+        globals()[_name] = _value
+_more.extend(ndarray)
+_sys.modules["numpy.linalg"] = _more.linalg
