@@ -11,6 +11,7 @@ const BODY: PrintOptions = PrintOptions {
     sugar: true,
     all_types: true,
     marks: None,
+    notes: None,
 };
 
 fn free(store: &mut Store, name: &str) -> ExprId {
