@@ -101,6 +101,16 @@ fn a_constant_without_its_section_has_the_type_that_is_written() {
 }
 
 #[test]
+fn a_constant_that_the_text_lacks_fits_an_operator_that_asks_for_its_type() {
+    let source = "@R.function\ndef f(x: R.Tensor((1, 2, 4, 4), \"float32\"), w: R.Tensor((2,), \"float32\")):\n    \
+                  y = R.nn.batch_norm(x, w, w, metadata[\"ir.GenericConst\"][0], metadata[\"ir.GenericConst\"][1], axis=1)\n    \
+                  return y\n";
+    let (text, found) = printed(source);
+    assert!(found.is_empty(), "{found:?}");
+    assert!(text.contains("metadata[\"ir.GenericConst\"][1], axis=1"), "{text}");
+}
+
+#[test]
 fn short_forms_of_attributes_become_what_tvm_makes_of_them() {
     let lines = body(
         "@R.function\ndef f(x: R.Tensor, w: R.Tensor):\n    y = R.nn.conv2d(x, w, strides=2, padding=(1, 2))\n    return y\n",

@@ -96,6 +96,14 @@ impl Deduce<'_> {
         }
     }
 
+    /// True if an argument is a constant of a text without its section: rules take it for whatever fits, as only the text lacks
+    /// its type.
+    pub fn is_left_out(&self, index: usize) -> bool {
+        let Some(&arg) = self.args.get(index) else { return false };
+        let without_value = matches!(self.store.expr(arg), Expr::Constant(tensor) if self.store.tensor(tensor).data.is_none());
+        without_value && self.store.tensor_info(self.types[index]).is_some_and(|info| info == TensorInfo::UNKNOWN)
+    }
+
     /// Returns argument `index`, which has to be a tensor.
     pub fn tensor(&mut self, index: usize) -> Result<Tensor, String> {
         let ty = self.ty(index);

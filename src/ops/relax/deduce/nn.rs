@@ -31,7 +31,11 @@ pub fn batch_norm(cx: &mut Deduce<'_>) -> Result<TypeId, String> {
         return Err(format!("{} requires the input data to have float dtype. However, the given data dtype is {dtype}", cx.op));
     }
     let mut certain = true;
-    for other in &tensors[1..] {
+    for (index, other) in tensors.iter().enumerate().skip(1) {
+        if cx.is_left_out(index) {
+            certain = false;
+            continue;
+        }
         if other.dtype() != data.dtype() {
             return Err(format!("{} requires all the input tensors to have the same dtype", cx.op));
         }
