@@ -1,5 +1,7 @@
 """What is registered about operators."""
 
+import warnings
+
 from ...ir.op import Op, register_op, register_op_attr
 
 
@@ -54,8 +56,10 @@ def register(op_name, describe=""):
     register_op(op_name, describe)
 
 
-def _registers(key):
+def _registers(key, unasked=False):
     def register(op_name, value=None, level=10):
+        if unasked:
+            warnings.warn(f"{op_name}: the rule for `{key}` is kept, but passes have rules of their own and do not ask it", stacklevel=2)
         return register_op_attr(op_name, key, value, level)
 
     register.__doc__ = f"Registers `{key}` of an operator; without a value, as a decorator."
@@ -64,16 +68,16 @@ def _registers(key):
 
 register_alter_op_layout = _registers("FTVMAlterOpLayout")
 register_convert_op_layout = _registers("FTVMConvertOpLayout")
-register_infer_correct_layout = _registers("FInferCorrectLayout")
+register_infer_correct_layout = _registers("FInferCorrectLayout", unasked=True)
 register_compute = _registers("FTVMCompute")
 register_legalize = _registers("FTVMLegalize")
 register_pattern = _registers("TOpPattern")
 register_stateful = _registers("TOpIsStateful")
 register_strategy = _registers("FTVMStrategy")
-register_gradient = _registers("FPrimalGradient")
+register_gradient = _registers("FPrimalGradient", unasked=True)
 register_fake_quantization_to_integer = _registers("FTVMFakeQuantizationToInteger")
 register_optional_fake_quantization_to_integer = _registers("FTVMOptionalFakeQuantizationToInteger")
-register_mixed_precision_conversion = _registers("FTVMMixedPrecisionConversionType")
+register_mixed_precision_conversion = _registers("FTVMMixedPrecisionConversionType", unasked=True)
 register_shape_func = _registers("FShapeFunc")
 register_external_compiler = _registers("FTVMExternalCompiler")
 
