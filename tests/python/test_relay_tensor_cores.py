@@ -62,3 +62,11 @@ def test_bytes_get_multiples_of_four_channels():
     conv = relay.nn.conv2d(data, weight, channels=5, kernel_size=(3, 3), out_dtype="int32")
     out = legalized(conv, "nn.conv2d", topi.nn.conv2d_legalize)
     assert extents(out) == [1, 5, 6, 6] and int(out.args[0].attrs.channels) == 8
+
+
+def test_rules_of_every_target_are_asked_beside_those_of_cuda():
+    data, weight = relay.var("d", shape=(1, 4, 4, 3)), relay.var("w", shape=(3, 3, 2, 3))
+    conv = relay.nn.conv2d_transpose(data, weight, channels=2, kernel_size=(3, 3), data_layout="NHWC", kernel_layout="HWOI")
+    with tvm.target.Target("cuda"):
+        body = relay.transform.Legalize()(tvm.IRModule.from_expr(conv))["main"].body
+    assert body.op.name == "transpose" and body.args[0].attrs.data_layout == "NCHW"

@@ -3,7 +3,8 @@
 //! [`super::support::legalizer`] walks over the calls; [`generic`] has the rules of every target, [`x86`] those of
 //! processors of x86.
 //!
-//! Known divergence: targets other than processors of x86 are refused, because their rules are not here.
+//! Known divergence: targets other than processors of x86 are refused, because their rules are not here. Where a script has rules,
+//! those of every target are asked beside them.
 //!
 //! Source: `src/relay/transforms/legalize.cc`, `python/tvm/topi`.
 
@@ -44,7 +45,8 @@ in `NHWC` transposes around it; `nn.conv3d_transpose` likewise; `nn.conv2d_backw
 For `llvm` on x86, `erf` is computed in `float32`, and convolutions, dense layers and batched products of `int8` by `int8` \
 become those of `uint8` by `int8` where the processor has such instructions: 128 is added to the data and its share \
 subtracted from the result, and channels are filled up to what a register holds.\n\n\
-Targets other than processors of x86 are refused: their rules are not here.",
+Targets other than processors of x86 are refused, as their rules are not here, unless a script has registered rules; then those \
+and the rules of every target are asked.",
     ),
     example_before: explained(
         "\
@@ -84,10 +86,7 @@ pub fn with_rules(
     let (own, name): (fn(&mut Emit<'_>, &Site<'_>) -> Replaced, _) = match map {
         "FTVMQnnLegalize" => (qnn_legalize::prepared, "quantised operator to what the target computes"),
         "FTVMQnnCanonicalize" => (qnn_legalize::lowered, "quantised operator to operators of Relay"),
-        "FTVMLegalize" if target.is_some_and(|target| target.rules != Rules::Cpu) && !operators.is_empty() => {
-            (|_, _| Ok(None), "operator to what a registered rule makes")
-        }
-        "FTVMLegalize" if target.is_some_and(|target| target.rules != Rules::Cpu) => {
+        "FTVMLegalize" if target.is_some_and(|target| target.rules != Rules::Cpu) && operators.is_empty() => {
             return Err(refused("Legalize", "its rules for other targets than llvm on x86 are not here"));
         }
         "FTVMLegalize" => (rules, "operator to what its kernel takes"),
@@ -113,7 +112,7 @@ fn refused(pass: &str, message: &str) -> PassError {
 }
 
 fn rules(emit: &mut Emit<'_>, site: &Site<'_>) -> Replaced {
-    let on_cpu = emit.target.is_some();
+    let on_cpu = emit.target.is_some_and(|target| target.rules == Rules::Cpu);
     match site.op {
         "nn.conv2d_transpose" => generic::conv2d_transpose(emit, site),
         "nn.conv3d_transpose" => generic::conv3d_transpose(emit, site),
