@@ -67,10 +67,13 @@ def test_attributes_that_are_numbers_are_no_symbols():
             call()
 
 
-def test_a_call_of_a_call_needs_a_block():
+def test_what_needs_a_binding_needs_a_block():
     x = relax.Var("x", relax.TensorType((2,), "float32"))
-    with pytest.raises(tvm.error.InternalError, match="without a scope"):
-        relax.BlockBuilder().normalize(op.add(op.add(x, x), x))
+    calls = op.add(op.add(x, x), x), op.concat([op.add(x, x), x]), relax.Tuple([relax.Tuple([op.add(x, x)])])
+    for expr in (*calls, relax.TupleGetItem(op.split(x, 2), 0), op.add(relax.TupleGetItem(relax.Tuple([x, x]), 0), x)):
+        with pytest.raises(tvm.error.InternalError, match="without a scope"):
+            relax.BlockBuilder().normalize(expr)
+    assert len(relax.BlockBuilder().normalize(relax.Tuple([x, x])).ty.fields) == 2
 
 
 def test_a_type_without_element_type_says_none():

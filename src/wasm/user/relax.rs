@@ -3,14 +3,16 @@
 
 use super::{Js, Words, error, module_words, with};
 use crate::boundary::scripts::{Build, TypeKind};
-use crate::build::{BlockBuilder, signature};
+use crate::build::{BlockBuilder, is_leaf_or_tuple, signature};
 use crate::diag::Diagnostic;
+use crate::ir::walk::for_each_child;
 use crate::ir::{
     Binding, BindingBlock, DType, Dialect, Dim, Expr, ExprId, ExprKind, Extents, Id, Module, PrimExpr, PrimOp, Store, Symbol,
     TensorInfo, Type, TypeId, VarId,
 };
 use crate::print;
 use crate::words::Worded;
+use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 
@@ -366,10 +368,23 @@ fn read_params(read: &mut Words<'_>) -> Js<Option<Vec<VarId>>> {
     Ok(known.then_some(params))
 }
 
-/// True for a call of a call, which needs a binding of its own.
-fn has_calls_inside(store: &Store, expr: ExprId) -> bool {
-    let Expr::Call { args, .. } = store.expr(expr) else { return false };
-    store.items(args).any(|arg| matches!(store.expr(arg), Expr::Call { .. } | Expr::If { .. } | Expr::TupleGetItem { .. }))
+/// True if an operand needs a binding of its own, also one in a tuple (TVM's `NormalizeArgument`).
+fn needs_bindings(store: &Store, expr: ExprId) -> bool {
+    let (mut found, mut left, mut tuples) = (false, vec![expr], FxHashSet::default());
+    while let Some(id) = left.pop() {
+        let mut operand = |id| {
+            found = found || !is_leaf_or_tuple(store, id);
+            if matches!(store.expr(id), Expr::Tuple(_)) && tuples.insert(id) {
+                left.push(id);
+            }
+        };
+        match store.expr(id) {
+            Expr::Call { .. } | Expr::Tuple(_) | Expr::TupleGetItem { .. } => for_each_child(store, id, operand),
+            Expr::If { cond, .. } => operand(cond),
+            _ => {}
+        }
+    }
+    found
 }
 
 #[expect(clippy::too_many_lines, reason = "a table: an arm for each call")]
@@ -427,7 +442,7 @@ fn step(store: &mut Store, builder: &mut BlockBuilder, what: Build, words: &[u32
         }
         Build::Normalize => {
             let expr = read.expr()?;
-            if !builder.has_block() && has_calls_inside(store, expr) {
+            if !builder.has_block() && needs_bindings(store, expr) {
                 return Err(error("Check failed: (!block_stack_.empty()) is false: Cannot normalize non-leaf without a scope"));
             }
             store.symbols_are_free = !builder.has_scope();
