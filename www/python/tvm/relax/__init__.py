@@ -57,7 +57,6 @@ from .pipeline import get_default_pipeline, get_pipeline, register_pipeline
 from .vm_build import build
 from .binding_rewrite import DataflowBlockRewrite
 
-
 ObjectType = ObjectStructInfo = AnyType
 # Relax of 2022, as TVM's design documents have it.
 ExprMutator = PyExprMutator

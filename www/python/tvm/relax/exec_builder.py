@@ -2,7 +2,6 @@
 
 from enum import IntEnum
 
-
 from .._node import Object
 from .._values import Array, DataType
 from ..error import InternalError
@@ -38,19 +37,21 @@ def _decoded(arg):
     return arg >> _BITS, value - (1 << _BITS) if value >> (_BITS - 1) else value
 
 
-class _Scope:
+class VMFuncScope:
+    """A function that is open; instructions are written in one only."""
+
     stack = []
 
-    def __init__(self, done):
-        self._done = done
+    def __init__(self, exit_callback):
+        self.exit_callback = exit_callback
 
     def __enter__(self):
-        _Scope.stack.append(self)
+        VMFuncScope.stack.append(self)
         return self
 
     def __exit__(self, kind, value, trace):
-        _Scope.stack.pop()
-        self._done()
+        VMFuncScope.stack.pop()
+        self.exit_callback()
 
 
 class _Function:
@@ -64,6 +65,7 @@ class ExecBuilder(Object):
 
     def __init__(self):
         self._functions, self._constants, self._current = {}, [], None
+        self._places = {}
 
     def r(self, idx):
         """A register."""
@@ -110,31 +112,31 @@ class ExecBuilder(Object):
         def done():
             made.done = True
 
-        return _Scope(done)
+        return VMFuncScope(done)
 
     def convert_constant(self, const):
         """A value as a constant, the same for equal ones; a whole number stands for itself."""
         if type(const) is int:
             return self.imm(const)
 
-        def key(value):
-            return ("tensor", str(value.dtype), value.numpy().tobytes(), tuple(value.shape)) if isinstance(value, Tensor) else (type(value).__name__, value)
-
-        keys = [key(known) for known in self._constants]
-        if key(const) not in keys:
+        is_tensor = isinstance(const, Tensor)
+        key = ("tensor", str(const.dtype), const.numpy().tobytes(), tuple(const.shape)) if is_tensor else (type(const).__name__, const)
+        place = self._places.setdefault(key, len(self._constants))
+        if place == len(self._constants):
             self._constants.append(const)
-            keys.append(key(const))
-        return _coded(_CONST, keys.index(key(const)))
+        return _coded(_CONST, place)
 
     def _emit(self, *words):
-        if not _Scope.stack:
-            raise ValueError("emit should happen in a function scope")
+        self._check_scope()
         self._current.code.append(list(words))
+
+    def _check_scope(self):
+        if not VMFuncScope.stack:
+            raise ValueError("emit should happen in a function scope")
 
     def emit_call(self, name, args=None, dst=None):
         """Calls a function."""
-        if not _Scope.stack:
-            raise ValueError("emit should happen in a function scope")
+        self._check_scope()
         words = [self.convert_constant(arg) if isinstance(arg, (tuple, Tensor, DataType)) else arg for arg in args or ()]
         self._declared(name)
         self._emit("call", int(SpecialReg.VOID_ARG if dst is None else dst), name, words)
