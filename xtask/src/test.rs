@@ -157,7 +157,7 @@ fn clippy() -> Result<Done> {
 }
 
 fn native() -> Result<Done> {
-    let engine = counted(vec![unit_tests(), of_engine().args(files_of_tests()), of_engine().arg("--doc")]);
+    let engine = counted(vec![unit_tests(), of_engine().args(files_of_tests()?), of_engine().arg("--doc")]);
     // Apart, because together they would share features, and xtask's dependencies be compiled again.
     cargo().args(["test", "--quiet", "--package", "xtask"]).run()?;
     engine
@@ -169,9 +169,6 @@ fn deep() -> Result<Done> {
 
 /// The profile in which the stages compile tests of the engine that are files of their own, once for all of them.
 const CHECKED: &str = "checked";
-
-/// The files of tests that stages of their own run, as `Cargo.toml` says of each, too.
-const APART: &[&str] = &["conformance", "cross", "deep", "tir_values"];
 
 fn of_engine() -> Sh {
     cargo().args(["test", "--profile", CHECKED, "--package", "passlab", "--no-fail-fast"])
@@ -187,20 +184,23 @@ fn without_lines(command: Sh) -> Sh {
     command.env("CARGO_PROFILE_DEV_DEBUG", "false")
 }
 
-/// Selects the binary and each file in `tests` but those `APART`.
-fn files_of_tests() -> Vec<String> {
+/// Selects the binary and each file in `tests` but those of which `Cargo.toml` says `test = false`: other stages run them.
+fn files_of_tests() -> Result<Vec<String>> {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).map_err(|error| format!("Cargo.toml: {error}"))?;
+    let tables = manifest.split("\n[[test]]\n").skip(1).map(|table| table.split("\n[").next().unwrap_or_default());
+    let apart: Vec<&str> = tables.filter(|table| table.contains("test = false")).collect();
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(root().join("tests")).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(root().join("tests")).map_err(|error| format!("tests: {error}"))?.flatten() {
         let path = entry.path();
         let is_test = if path.is_dir() { path.join("main.rs").exists() } else { path.extension().is_some_and(|it| it == "rs") };
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if is_test && !APART.contains(&name.as_str()) {
+        if is_test && !apart.iter().any(|table| table.contains(&format!("name = \"{name}\""))) {
             names.push(name);
         }
     }
     names.sort();
     let selected = names.into_iter().flat_map(|name| ["--test".to_owned(), name]);
-    std::iter::once("--bins".to_owned()).chain(selected).collect()
+    Ok(std::iter::once("--bins".to_owned()).chain(selected).collect())
 }
 
 /// Runs tests of the engine, and tells what they skipped for want of something to read. A failure does not hide later ones.
