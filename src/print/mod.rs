@@ -56,7 +56,7 @@ pub struct PrintOptions<'n> {
     pub all_types: bool,
     /// Parts of TIR that stand between [`MARK`] and [`MARK_END`].
     pub marks: Option<&'n Marks>,
-    /// What the comments of nodes of Relay say besides their types.
+    /// Texts that stand in the comments of nodes of Relay besides their types.
     pub notes: Option<&'n Notes>,
 }
 

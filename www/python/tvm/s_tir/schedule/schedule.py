@@ -606,5 +606,5 @@ def _refusal(message):
                       ("NotImplementedError: ", NotImplementedError), ("InternalError: ", InternalError)):  # fmt: skip
         if message.startswith(name):
             return cls(message[len(name) :])
-    # What TVM checks by itself is no refusal of the schedule.
+    # A check of TVM's own that fails is no refusal of the schedule.
     return InternalError(message) if message.startswith("Check failed: ") else ScheduleError(message)
