@@ -26,22 +26,28 @@ export function chrome(): string {
   throw new Error("no Chromium found: install one or name it in the variable CHROME");
 }
 
-export function launch(): Promise<Browser> {
+/** Starts the browser, with arguments beyond those that every test needs. */
+export function launch(...more: string[]): Promise<Browser> {
   return chromium.launch({
     executablePath: chrome(),
     args: [
       "--no-sandbox",
-      // Pages of one profile share a process, and so the compiled engine.
-      "--process-per-site",
       "--disable-gpu",
       "--disable-quic",
       "--no-first-run",
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      // Processes are divided as on a desktop, which a browser that is all shell does not do by itself.
+      "--site-per-process",
+      "--enable-features=IsolateSandboxedIframes",
+      ...more,
     ],
   });
 }
+
+/** Pages of one profile share a process, and so the compiled engine. */
+const SHARING = "--process-per-site";
 
 export async function serveDist(): Promise<Site> {
   if (!existsSync(resolve(dist, "index.html"))) {
@@ -77,6 +83,9 @@ function listen(page: Page, errors: string[]): void {
   });
 }
 
+/** What a page runs first that is to be without service worker, as in a browser that has none. */
+export const WITHOUT_WORKER = "delete Navigator.prototype.serviceWorker";
+
 /** Opens a fresh profile. Errors in the console or in the page fail the test that `finish`es it. */
 export async function profile(browser: Browser, options: ContextOptions = {}): Promise<Profile> {
   const context = await newContext(browser, options);
@@ -109,6 +118,8 @@ class SharedProfile {
 
   static async open(browser: Browser, site: Site): Promise<SharedProfile> {
     const context = await newContext(browser);
+    // That each page stores all files for offline use is a fifth of what it costs.
+    await context.addInitScript(WITHOUT_WORKER);
     const anchor = await context.newPage();
     const blank = new URL("/", site.url).href;
     await anchor.route(blank, (route) => route.fulfill({ contentType: "text/html", body: "" }));
@@ -151,13 +162,9 @@ class SharedProfile {
         .map((page) => page !== this.anchor && page.close({ runBeforeUnload: false })),
     );
     const session = await this.context.newCDPSession(this.anchor);
-    const storageTypes = "cookies,file_systems,indexeddb,local_storage,service_workers";
+    const storageTypes = "cookies,file_systems,indexeddb,local_storage";
     await session.send("Storage.clearDataForOrigin", { origin, storageTypes });
     await session.detach();
-    await this.anchor.evaluate(async () => {
-      const names = (await caches.keys()).filter((name) => !name.startsWith("passlab-python"));
-      await Promise.all(names.map((name) => caches.delete(name)));
-    });
   }
 }
 
@@ -281,7 +288,10 @@ def @main(%x: Tensor[(2, 3), float32]) {
 export interface Stage {
   site: Site;
   browser: Browser;
-  /** A page that finds nothing stored, once its steps are there; fails on any error in its console. */
+  /**
+   * A page that finds nothing stored, and stores nothing for use offline, once its steps are there; fails on any error in
+   * its console.
+   */
   withPage(options: ContextOptions, body: (lab: Lab) => Promise<void>, url?: string): Promise<void>;
   /** The same in a profile of its own, for tests that change it or need a browser that never saw the page. */
   withProfile(
@@ -299,7 +309,7 @@ export interface Stage {
 }
 
 export async function setUp(): Promise<Stage> {
-  const [browser, site] = await Promise.all([launch(), serveDist()]);
+  const [browser, site] = await Promise.all([launch(SHARING), serveDist()]);
   const inProfile = async (
     options: ContextOptions,
     url: string,

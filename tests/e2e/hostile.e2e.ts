@@ -1,9 +1,8 @@
 /** Scripts that do not end, flood the page, or lie about their results: they are stopped, and the page goes on. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chrome, eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
+import { eventually, type Lab, launch, SMALL, type Stage, setUp } from "./browser";
 
 let stage: Stage;
 
@@ -322,10 +321,7 @@ test("a script that takes all memory ends its own process, and not the page", as
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;
-  const browser = await chromium.launch({
-    executablePath: chrome(),
-    args: ["--no-sandbox", "--disable-gpu", "--js-flags=--max-old-space-size=256"],
-  });
+  const browser = await launch("--js-flags=--max-old-space-size=256");
   try {
     const context = await browser.newContext({ bypassCSP: true });
     const page = await context.newPage();

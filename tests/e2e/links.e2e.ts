@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, profile, SMALL, type Stage, setUp } from "./browser";
+import { eventually, profile, SMALL, type Stage, setUp, WITHOUT_WORKER } from "./browser";
 
 let stage: Stage;
 
@@ -80,7 +80,7 @@ describe("links", () => {
   test("what is typed while the panel of Share is fetched goes into the program", async () => {
     const all = await profile(stage.browser);
     // Nothing may come out of the store for offline use.
-    await all.context.addInitScript("delete Navigator.prototype.serviceWorker");
+    await all.context.addInitScript(WITHOUT_WORKER);
     let arrive = () => {};
     const arrived = new Promise<void>((done) => {
       arrive = done;

@@ -129,7 +129,7 @@ describe("a new version", () => {
     await cp(dist, folder, { recursive: true });
     const own = await serve(folder);
     try {
-      await withPage(
+      await stage.withProfile(
         {},
         async (lab) => {
           await lab.page.waitForFunction(() => navigator.serviceWorker.controller !== null);

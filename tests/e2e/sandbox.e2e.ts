@@ -118,7 +118,8 @@ async function intact(lab: Lab): Promise<void> {
 
 describe("ways out", () => {
   test("none of them leads anywhere", () =>
-    withPage({}, async (lab) => {
+    // In a profile of its own, whose pages have all that a page has.
+    stage.withProfile({}, async (lab) => {
       await lab.write(SMALL);
       await lab.writeScript(attempts(leak.url, stage.site.url, "console.log"));
       await lab.console.getByText("all tried").waitFor();

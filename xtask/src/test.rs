@@ -341,7 +341,7 @@ fn e2e() -> Result<Done> {
     match setup::browser() {
         Err(why) => without_browser(why),
         Ok(browser) => {
-            npm().args(["run", "--silent", "e2e"]).env("CHROME", browser.chrome).run()?;
+            npm().args(["run", "--silent", "e2e"]).env("CHROME", browser.shell.unwrap_or(browser.chrome)).run()?;
             Ok(Passed)
         }
     }
