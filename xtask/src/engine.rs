@@ -27,6 +27,11 @@ const SECOND: &str = "passlab_second.wasm";
 /// ResNet-18 take about 25% longer (against 60, LegalizeOps 1.75 ms for 1.55) and the engine weighs 135 KB less.
 const FLAGS: [&str; 5] = ["--", "-C", "link-arg=--emit-relocs", "-C", "llvm-args=-inline-threshold=20"];
 
+/// The arguments of wasm-opt. Higher levels make the file smaller and its brotli form larger (measured: -O1 527 KB, -Os 563 KB).
+/// Small functions of other crates are put in where they are called, which the compiler did not do.
+const OPTIMISATIONS: [&str; 9] =
+    ["--inlining", "-aimfs", "10", "-fimfs", "20", "-ocimfs", "40", "-O1", "--duplicate-function-elimination"];
+
 /// Builds the engine into `www/pkg`.
 pub fn engine(goal: Goal) -> Result {
     setup::wasm_target()?;
@@ -79,19 +84,18 @@ fn bind(wasm: &Path, out: &Path, goal: Goal) -> std::result::Result<(), Box<dyn 
     Ok(())
 }
 
-/// Runs wasm-opt over a file in place. It takes many seconds, so results are kept by content.
+/// Runs wasm-opt over a file in place. It takes many seconds, so results are kept by content and arguments.
 fn optimise(wasm: &Path) -> Result {
     let tool = root().join("node_modules/binaryen/bin/wasm-opt");
     let mut hash = DefaultHasher::new();
-    read(wasm)?.hash(&mut hash);
+    (OPTIMISATIONS, read(wasm)?).hash(&mut hash);
     let kept = target_dir().join("wasm-opt").join(format!("{:016x}.wasm", hash.finish()));
     if !kept.exists() {
         fs::create_dir_all(kept.parent().expect("joined above")).map_err(|e| e.to_string())?;
         let partial = kept.with_extension("partial");
         let (tool, wasm) = (tool.as_os_str(), wasm.as_os_str());
-        // The file lists the compiler's features; wasm-opt reads them there. Higher levels make the file smaller and
-        // its brotli form larger (measured: -O1 527 KB, -Os 563 KB).
-        sh("node").arg(tool).arg(wasm).args(["-O1", "-o"]).arg(&partial).run()?;
+        // The file lists the compiler's features; wasm-opt reads them there.
+        sh("node").arg(tool).arg(wasm).args(OPTIMISATIONS).arg("-o").arg(&partial).run()?;
         fs::rename(&partial, &kept).map_err(|error| error.to_string())?;
     }
     write(wasm, &read(&kept)?)
