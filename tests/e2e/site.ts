@@ -49,7 +49,7 @@ export async function serve(
       if (packed) ready.set(name, sent);
       response.writeHead(200, {
         "content-type": types[extname(name)] ?? "application/octet-stream",
-        "cache-control": "no-cache",
+        "cache-control": name.startsWith("assets/") ? "max-age=600" : "no-cache",
         ...(packed && { "content-encoding": "br" }),
       });
       response.end(sent);
