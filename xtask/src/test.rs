@@ -45,15 +45,16 @@ const STAGES: &[Stage] = &[
     Stage::new("native", "unit, file, property and tidy tests", native),
     Stage::new("deep", "programs 100,000 nodes deep, and what tensor programs compute", deep),
     Stage::new("conformance", "no pass agrees with TVM less than before", agrees),
-    Stage::new("wasm-node", "the boundary of the engine, in Node", wasm_node).beside("deep"),
-    Stage::new("wasm-browser", "the same in a worker of a browser", wasm_browser),
     Stage::new("engine", "the optimised engine in www/pkg", wasm_engine).beside("clippy"),
     Stage::new("texts", "the long texts about passes in www/pkg", texts),
+    Stage::new("wasm-node", "the boundary of the engine, in Node", wasm_node).beside("deep"),
+    Stage::new("wasm-browser", "the same in a worker of a browser", wasm_browser),
     Stage::new("types", "tsc finds no type errors in the page", types),
     Stage::new("lint", "biome finds nothing in the page", lint),
     Stage::new("unit", "unit tests of the page", unit),
     Stage::new("site", "production build, within budget.json", site),
-    Stage::new("python", "tests in Python: our own, and each sixteenth file of TVM's as before", python_tests).beside("types"),
+    Stage::new("python", "tests in Python: our own, and each sixteenth file of TVM's as before", python_tests)
+        .beside("wasm-browser"),
     Stage::new("e2e", "the built page, used in a real browser", e2e),
 ];
 
