@@ -1,4 +1,4 @@
-//! The command line: arguments in, text out. What it does is in the library.
+//! The command line: arguments in, text out. Its work is done in the library.
 
 use clap::{Args, Parser, Subcommand};
 use passlab::cli;

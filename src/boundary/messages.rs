@@ -379,7 +379,7 @@ message! { answer
 }
 
 message! { answer
-    /// The kind of a text that somebody brings.
+    /// The kind of a text that a user brings.
     Recognised {
         dialect: Word<Language>,
         /// The program without the text around it, and the kind of that text; null when it stands alone.

@@ -1,7 +1,7 @@
 //! The messages between the page and the engine, stated once.
 //!
-//! A message is a struct here. What the engine says is written by serde, what it is asked is read by `wire`, and from the
-//! same definitions `cargo xtask codegen` writes their types for the page (`www/engine/protocol.ts`) and the checks that an
+//! A message is a struct here. Serde writes the answers of the engine, `wire` reads the requests, and from the same
+//! definitions `cargo xtask codegen` writes their types for the page (`www/engine/protocol.ts`) and the checks that an
 //! answer out of the sandbox has to pass (`www/sandbox/answers.ts`). A test fails when these files are stale.
 //!
 //! - [`messages`]: the parts of a run that the page shows.

@@ -48,7 +48,7 @@ macro_rules! requests {
         $({ $($field:ident: $ty:ty),* $(; $($outside:ident: $ty_outside:ty),+)? })? $(($message:ty))?
         -> $answer:ty $(=> [$($limit:expr),+])?;
     )+) => {
-        /// A request, told by its `type`. What those in brackets ask is read where it is answered, in the second half of the engine.
+        /// A request, told by its `type`. Those in brackets are read where they are answered, in the second half of the engine.
         #[cfg(target_arch = "wasm32")]
         pub enum Request {
             $($(#[doc = $doc])* #[allow(missing_docs, reason = "the table documents what is no word")]

@@ -205,7 +205,7 @@ pub fn protocol() -> String {
     let requests = requests();
     let asked: Vec<Shape> = requests.iter().flat_map(asked_shapes).collect();
     let answered: Vec<Shape> = requests.iter().map(|asked| asked.answer.clone()).chain(beside_requests()).collect();
-    // What is only asked is only read.
+    // Messages that stand only in requests have `readonly` fields.
     let known: Vec<&str> = Names::of(&answered, false).iter().map(Named::name).collect();
     let mut out = String::from(HEAD);
     for named in Names::of(asked.iter().chain(&answered), false) {

@@ -1,5 +1,5 @@
-//! Results as bindings in A-normal form: what [the loop](crate::ir::drive) makes of a rewriting of Relax. What may not be an
-//! operand is bound to a variable in the block that is open in the builder.
+//! Results as bindings in A-normal form: what [the loop](crate::ir::drive) makes of a rewriting of Relax. A value that may not
+//! be an operand is bound to a variable in the block that is open in the builder.
 
 use super::{BlockMutator, Mutation, is_leaf};
 use crate::ir::drive::{Agenda, Form, Step, Visit};

@@ -24,7 +24,7 @@
 //!         }
 //!         let x = store.item(call.args, 0);
 //!         let two = ops::build::scalar(store, DType::F32, 2.0);
-//!         // What is nested gets a variable by itself; so would this without being emitted.
+//!         // A nested call gets a variable by itself; so would this without being emitted.
 //!         let two = cx.builder.emit(store, two, "two");
 //!         let multiply = store.add(Expr::Op(ops::lookup_relax("multiply").unwrap()));
 //!         store.add_call(multiply, &[x, two], None)

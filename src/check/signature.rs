@@ -1,4 +1,4 @@
-//! What functions take.
+//! The parameters of functions and their types.
 
 use crate::ir::{Buffer, Dialect, Expr, ExprId, Id, Module, Name, PrimParam, Store};
 use crate::print;

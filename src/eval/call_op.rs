@@ -22,7 +22,7 @@ impl Machine<'_> {
         if let (true, [value]) = (TRANSPARENT.contains(&info.name), args.as_slice()) {
             return Ok(value.clone());
         }
-        // What is allocated has no value before a kernel writes to it.
+        // Allocated memory has no value before a kernel writes to it.
         if matches!(info.name, "memory.kill" | "memory.alloc_storage" | "memory.alloc_tensor") {
             return Ok(Value::unit());
         }

@@ -445,7 +445,7 @@ impl<'a> Graph<'a> {
                 let (at, like) = (self.place("buffer")?, self.buffer("buffer")?);
                 let buffer = Buffer { data, ..self.store.buffer(like).clone() };
                 let buffer = self.store.add_buffer(buffer);
-                // What stands behind the declaration means this one.
+                // Statements behind the declaration mean this buffer.
                 self.items[at] = Item::Buffer(buffer);
                 Stmt::Declare(buffer)
             }

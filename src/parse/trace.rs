@@ -201,7 +201,7 @@ struct Reader<'a, 't> {
     schedules: Vec<String>,
     /// The schedules whose instructions were read, the present one last.
     used: Vec<String>,
-    /// What names stand for that are given to literals: `bn = 32`.
+    /// The literals that were given names, by name: `bn = 32`.
     known: FxHashMap<String, Node>,
     /// The instructions among the arguments of the line.
     nested: Vec<Instruction>,

@@ -84,7 +84,7 @@ impl<'n> Wanted<'n> {
         }
     }
 
-    /// Returns the pass of that name among those of the dialect that the name says. Where it says none, those for the
+    /// Returns the pass of that name among those of the dialect that the name says. If it says none, those for the
     /// dialect of the program come before others.
     pub(super) fn among(&self, passes: &'static [&'static PassSpec], dialect: Dialect) -> Option<&'static PassSpec> {
         let find = |own: bool| {

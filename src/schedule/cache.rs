@@ -75,7 +75,7 @@ pub(super) struct Insert {
     pub new: Id<Buffer>,
     /// The begin of each axis of the copy, if it is smaller than the buffer.
     pub offset: Option<Vec<PrimId>>,
-    /// Where everybody accesses the copy, if that is said.
+    /// The indices by which all blocks access the copy, if they are given.
     pub points: Option<Box<[PrimId]>>,
     pub analyzer: Analyzer,
     pub scope: Id<Block>,
@@ -280,7 +280,7 @@ impl State<'_> {
         self.cache(&tree, root, buffer, scope, place, region, chosen, tree.as_block(at))
     }
 
-    /// What the blocks of a scope read of a buffer must be written before.
+    /// Refuses a scope in which a block reads elements of a buffer that are not written before.
     pub(super) fn check_covered(&mut self, tree: &Tree, root: usize, buffer: Id<Buffer>) -> Outcome<()> {
         for child in tree.child_blocks(root) {
             let reads = self.block_at(tree, child)?.reads.iter().any(|region| region.buffer == buffer);
@@ -346,7 +346,7 @@ impl State<'_> {
         }
     }
 
-    /// What blocks inside say of when they access a buffer; nothing where one does without condition.
+    /// The condition under which blocks inside access a buffer; nothing where one does without condition.
     fn nested_predicates(&mut self, body: StmtId, buffer: Id<Buffer>, writes: bool) -> Option<PrimId> {
         let mut all: Option<PrimId> = None;
         for block in blocks_in(self.store, body) {

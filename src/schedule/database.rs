@@ -18,7 +18,7 @@ pub struct Database {
     records: Vec<(usize, Vec<Instruction>)>,
 }
 
-/// What JSON says has no place in the text.
+/// The span of an instruction that comes from JSON, which has no place in the text.
 const NOWHERE: Span = Span { start: 0, end: 0 };
 
 /// TVM's mark of a time that was not measured.

@@ -118,7 +118,7 @@ impl State<'_> {
         let Stmt::Block(moved) = *self.store.stmt(new) else { return refuse("InternalError: a block is no block") };
         let changed = put(self.store, planned, stmt, new).map(|scope| self.store.stmt(scope).clone());
         let Some(Stmt::Block(scope)) = changed else { return refuse("InternalError: the block is not in its scope") };
-        // As in TVM, the buffer between the two stays, though nobody uses it any more.
+        // As in TVM, the buffer between the two stays, though nothing uses it any more.
         let scope = self.store.prim_block(scope).clone();
         let scope_stmt = tree.nodes[root].stmt;
         let scope = self.rebuilt_block(scope_stmt, scope);

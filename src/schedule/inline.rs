@@ -222,7 +222,7 @@ impl State<'_> {
         self.inline(&tree, root, at, gone, &data, buffer, way)
     }
 
-    /// How loads become values: by the variables of the block, if those are the indices, or by those in terms of indices.
+    /// The way to make loads values: by the variables of the block, if those are the indices, or by those in terms of indices.
     fn forward(&mut self, data: &Block, indices: &[PrimId], value: PrimId) -> Option<Way> {
         let analyzer = &mut Analyzer::new();
         let zero = self.store.prim_int(0, DType::I32);
@@ -293,7 +293,7 @@ impl State<'_> {
             return refuse("ScheduleError: The block has init statement");
         }
         let root = scope_root(self, &tree, at, true)?;
-        // The one buffer that it reads of those that somebody in the scope writes.
+        // The one buffer that it reads of those that blocks of the scope write.
         let mut read: Vec<Id<Buffer>> = Vec::new();
         for region in &data.reads {
             let mut written = false;

@@ -53,7 +53,7 @@ impl Call<'_> {
                 None => refuse("ValueError: there is no such function in the module"),
             },
             "enter_postproc" => none,
-            // What is looked up stands in the text.
+            // A lookup gives no handle: its result stands in the text.
             "get" => self.value(self.need(0, "rand_var_or_sref")?).and(none),
             "remove_rv" => self.value(self.need(0, "rand_var")?).and(none),
             "split" => {

@@ -102,7 +102,7 @@ impl Parts {
         let mut body = format!("for {} in T.grid({}):\n", vars.join(", "), grid.join(", "));
         body += "    with T.sblock(\"update\"):\n";
         for (at, var) in vars.iter().enumerate() {
-            // What is summed up over is not in the place that is written.
+            // A variable of the sum is not in the place that is written.
             let kind = if written.contains(&format!("v{var}")) { "spatial" } else { "reduce" };
             body += &format!("        v{var} = T.axis.{kind}({}, {var})\n", grid[at]);
         }

@@ -3,8 +3,8 @@
 //!
 //! A [`State`] is a module under transformation. An instruction names blocks and loops by handles, which stay valid while
 //! the program changes: a loop is known by its variable, a block by a number that goes with it from version to version.
-//! True if bindings are affine and what is read is written before is kept from instruction to instruction, as TVM keeps it
-//! (`Flags`); who writes what somebody else reads is found out from the program as it is.
+//! Facts about a block are kept from instruction to instruction, as TVM keeps them (`Flags`): whether its bindings are affine,
+//! and whether what it reads is written before. Which block reads what another one writes is found in the program as it is.
 //!
 //! [`apply_trace`] runs instructions as `sch.trace.as_python()` prints them. One that TVM refuses is refused, with TVM's
 //! message and its place; those before it stand.

@@ -1,6 +1,6 @@
 //! Values for the elements that a buffer gets by another layout (the planner of TVM's `primitive/layout_transformation.cc`).
-//! What is only read is assumed to have them; a block that writes the buffer row by row writes them too; behind any other
-//! writer a block of its own does.
+//! A buffer that is only read is assumed to have them; a block that writes the buffer row by row writes them too; behind any
+//! other writer a block of its own does.
 
 use super::state::{State, put};
 use super::{Outcome, refuse};

@@ -253,7 +253,7 @@ impl State<'_> {
         Ok((stmt, made))
     }
 
-    /// Who reads what the copy writes is not covered any more if what fills stands further out than both.
+    /// Marks the readers of the copy as not covered if the block that fills stands further out than both.
     fn uncover(&mut self, copier: Id<Block>, filler: Id<Block>) -> Outcome<()> {
         let tree = self.tree()?;
         let (Some(at), Some(filler)) = (tree.block(copier), tree.block(filler)) else { return Ok(()) };

@@ -7,7 +7,7 @@ use super::{Outcome, refuse};
 use crate::ir::{Block, For, Id, IterKind, PrimExpr, PrimId, PrimOp, Region, Stmt, Store, Symbol};
 use crate::tir::{Rewriting, substitute_stmt};
 
-/// What of a condition is not about loops that are left out; of `a < b` only `a` is looked at.
+/// The parts of a condition that are not about loops that are left out; of `a < b` only `a` is looked at.
 fn remade(store: &mut Store, predicate: Option<PrimId>, left_out: &[Id<Symbol>]) -> Option<PrimId> {
     let mut new = None;
     let mut rest = predicate;
@@ -119,7 +119,7 @@ impl State<'_> {
         self.replace(target, both, &[], &made)?;
         // There are blocks in it where the reduction has been blockized.
         let Some(&outer) = made.first() else { return refuse("InternalError: the beginning of a reduction is no block") };
-        // What is known of the scope itself stays, as in TVM.
+        // The flags of the scope itself stay, as in TVM.
         self.renew_inside_of_scope(outer)?;
         Ok(self.block_ref(outer))
     }

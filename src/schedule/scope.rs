@@ -10,7 +10,7 @@ use crate::tir::access::extent_of;
 use crate::tir::arith::{Analyzer, IntSet, covering_region, strict_region};
 use crate::tir::{binary, substitute};
 
-/// How a block depends on an earlier one, or on one that comes after it in the next iteration.
+/// The way in which a block depends on an earlier one, or on one that comes after it in the next iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dependency {
     /// It reads what the other has written.
@@ -96,7 +96,8 @@ pub(super) fn unbound(state: &mut State<'_>, block: &Block, region: &Region) -> 
 }
 
 /// True if the blocks right in a block are stages: what each reads of others is written before, all of it, and nothing is
-/// overwritten that somebody else has read. And of each that depends on others, whether what it reads is written before.
+/// overwritten that another one has read. The list says of each that depends on others whether what it reads is written
+/// before.
 pub(super) fn stages_in(state: &mut State<'_>, tree: &Tree, root: usize) -> Outcome<(bool, Vec<(usize, bool)>)> {
     let all = dependencies(state, tree, root)?;
     let mut stages = !all.iter().any(|(.., kind)| *kind == Dependency::WriteAfterRead);

@@ -122,15 +122,15 @@ pub struct State<'s> {
     pub(super) at: usize,
     /// The function of `work_on`.
     working_on: Option<usize>,
-    /// What TVM knows of blocks, for the functions in `learned`. It keeps this from instruction to instruction, and looks
-    /// again only where an instruction says so.
+    /// The facts about blocks that TVM keeps from instruction to instruction, for the functions in `learned`. It looks again
+    /// only where an instruction says so.
     flags: FxHashMap<(usize, Id<Block>), Flags>,
     learned: Vec<usize>,
     /// Each block that a handle was given for: its function, and what it is now.
     blocks: Vec<(usize, Id<Block>)>,
     /// Intrinsics by their names: those that were asked for, and those of the trace.
     pub(super) intrinsics: Vec<(String, super::tensorize::Intrinsic)>,
-    /// What was done so far.
+    /// The instructions that changed a function so far.
     pub(super) steps: Vec<Step>,
 }
 

@@ -12,9 +12,9 @@ use crate::tir::{Copier, Rewriting, StmtMutator, cast};
 /// A registered intrinsic: the computation that it replaces, and the statement that performs it.
 #[derive(Clone, Debug)]
 pub struct Intrinsic {
-    /// What it computes, as loops.
+    /// The computation, as loops.
     pub desc: PrimFunc,
-    /// How it is done.
+    /// The implementation, which takes the place of the loops.
     pub imp: PrimFunc,
 }
 

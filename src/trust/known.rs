@@ -17,14 +17,14 @@ struct Known {
     said: &'static str,
     /// True if the program before and after the step is such that TVM does it.
     is: fn(&Told<'_>) -> bool,
-    /// Where it was seen.
+    /// The function of TVM that does it, and the version in which it was seen.
     #[allow(dead_code, reason = "for readers")]
     source: &'static str,
 }
 
-/// What is known of a finding.
+/// A finding, as `is` looks at it.
 struct Told<'a> {
-    /// What is said.
+    /// The message.
     why: &'a str,
     /// The program before the step, and after it.
     before: &'a str,
@@ -99,7 +99,7 @@ const KNOWN: &[Known] = &[
         is: called_by_another_inner_function,
         source: "lambda_lift.cc, LambdaLifter, tried in 0.27",
     },
-    // What is added is divided by the scale, which may be zero.
+    // The addend is divided by the scale, which may be zero.
     Known {
         pass: "ForwardFoldScaleAxis",
         kind: "check",

@@ -68,7 +68,7 @@ impl Trust {
         Trust { checker: Checker::new(budget), small: None }
     }
 
-    /// Checks a step of the last run. What would take too long is checked on a smaller program where there is one.
+    /// Checks a step of the last run. A step that would take too long is checked on a smaller program where there is one.
     pub fn check(&mut self, session: &mut Session, step: usize) -> Checked {
         let (before, after) = session.trace().steps.get(step).map_or((0, 0), |step| (step.before, step.after));
         self.check_versions(session, step, before, after)

@@ -258,7 +258,7 @@ impl Reducer {
     }
 }
 
-/// What one check of a candidate may do: candidates are many.
+/// The work that one check of a candidate may do: candidates are many.
 const BUDGET: Budget = Budget { work: 1_000_000 };
 
 fn entries(document: &Document) -> usize {

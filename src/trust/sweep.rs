@@ -23,8 +23,8 @@ pub struct Finding {
     pub small: Option<Document>,
 }
 
-/// What comes before a pass in TVM's pipelines, where it is not for programs as they are written: those become ill-formed in
-/// TVM, too.
+/// The passes that run before a pass in TVM's pipelines, where it is not for programs as they are written: those become
+/// ill-formed in TVM, too.
 const LEADS: &[(&str, &str)] = &[
     ("KillAfterLastUse()", "ToNonDataflow(), RemovePurityChecking()"),
     ("LazySetOutput()", "ToNonDataflow()"),
@@ -95,7 +95,7 @@ fn tried(document: &Document, steps: &mut usize) -> Option<Finding> {
         return finding("failed", session.problems().first().map_or(String::new(), |found| found.message.clone()));
     }
     *steps += session.trace().steps.len();
-    // What is ill-formed in TVM, too, is not run.
+    // From a step on that TVM gets wrong, too, nothing counts.
     let mut last = usize::MAX;
     for property in [Property::Verify, Property::Check] {
         let Some(culprit) = bisect(&mut session, &mut Trust::default(), &property) else { continue };

@@ -164,7 +164,7 @@ fn properties_are_read_as_they_are_written_and_commands_are_not_among_them() {
     ] {
         assert!(Property::parse(text).is_ok(), "{text}");
     }
-    // A property may come from a page or a file; a command is what somebody types.
+    // A property may come from a page or a file; a command is what a user types.
     for text in ["", "nothing", "contains:", "count:add", "count:>=2", "count:add>=x", "command:true", "check:x"] {
         assert!(Property::parse(text).is_err(), "{text}");
     }

@@ -27,8 +27,8 @@ use serde::Serialize;
 use view::Problems;
 use wasm_bindgen::prelude::*;
 
-// What only programs of Relax need stands in a file of its own (`xtask/src/split.rs`). The worker fetches it when one of
-// its functions is first called, and before that when it has nothing to do.
+// The code that only programs of Relax need stands in a file of its own (`xtask/src/split.rs`). The worker fetches it when
+// one of its functions is first called, and before that when it has nothing to do.
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(js_name = loadSecond)]

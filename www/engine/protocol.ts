@@ -801,7 +801,7 @@ export interface DecodeResult {
   message: string;
 }
 
-/** The kind of a text that somebody brings. */
+/** The kind of a text that a user brings. */
 export interface Recognised {
   dialect: Language;
   /**

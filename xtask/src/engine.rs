@@ -59,7 +59,7 @@ pub fn engine(goal: Goal) -> Result {
         write(&second, b"\0asm\x01\0\0\0")?;
     }
     let bytes = publish(&bound)?;
-    // While somebody edits passes, the texts of the start will do: they cost a native build.
+    // While a developer edits passes, the texts of the start will do: they cost a native build.
     if goal == Goal::Serve && !root().join("www/pkg/docs.json").exists() {
         explanations(None)?;
     }

@@ -3,7 +3,7 @@
 use crate::sh::{Result, cargo, root, sh, target_dir};
 use std::fs;
 
-/// What libFuzzer learns of a run: the edges it took, and what it compared.
+/// The flags by which libFuzzer learns of a run: the edges it took, and what it compared.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";

@@ -282,7 +282,7 @@ fn texts() -> Result<Done> {
     Ok(Passed)
 }
 
-/// Starts a stage as a process of its own. What it says goes to a file. What both may install is there before.
+/// Starts a stage as a process of its own. Its output goes to a file. Tools that both may install are installed before.
 fn start_beside(name: &str) -> Option<Child> {
     setup::wasm_target().and_then(|()| setup::npm_packages()).ok()?;
     let log = std::fs::File::create(log_of(name)).ok()?;

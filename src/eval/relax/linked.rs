@@ -6,8 +6,8 @@ use crate::eval::{EvalFailure, EvalOptions, Value};
 use crate::ir::{DType, ExprId, Id, Module, Name, Store, Tensor, Type};
 use crate::ops::kernel::write;
 
-/// Calls a linked function: `None` if there is none of that name, or the reason why it fails. What it may write into are
-/// cells.
+/// Calls a linked function: `None` if there is none of that name, or the reason why it fails. Arguments that it may write
+/// into are cells.
 pub type Linked<'a> = dyn FnMut(&mut Store, Id<Name>, &[Value]) -> Option<Result<Value, String>> + 'a;
 
 /// The result of a run, and the arguments that it wrote into with what they hold then.

@@ -124,7 +124,7 @@ impl Sampling<'_> {
     }
 }
 
-/// Resizes the last axes, one set of taps each, the last axis first. Where a position lies beyond
+/// Resizes the last axes, one set of taps each, the last axis first. If a position lies beyond
 /// the input on one of the axes, the result is `fill` if that is given.
 pub(crate) fn resample(data: &Tensor, axes: &[Vec<Taps>], fill: Option<f32>, dtype: DType) -> Result<Tensor, EvalError> {
     let mut shape = data.shape.to_vec();

@@ -146,7 +146,7 @@ fn unknown_names(errors: &[Diagnostic], text: &str) -> Option<Diagnostic> {
             names.entry(name).or_insert((span.start, error));
         }
     }
-    // Where most of what is wrong is something else, each is said.
+    // If most errors are about something else, each is reported.
     let unknown = errors.iter().filter(|error| matches!(error.code, "tir-undefined" | "relax-unbound-var")).count();
     if names.is_empty() || unknown * 2 < errors.len() {
         return None;
@@ -170,7 +170,7 @@ fn unknown_names(errors: &[Diagnostic], text: &str) -> Option<Diagnostic> {
     if errors.len() == 1 && places.len() == 1 {
         let mut only = error.clone();
         only.notes.push(format!("if it comes from around the program, give it a value: --define {first}={}", likely(first)));
-        // Of a name that is misspelled nobody knows a value.
+        // A name that is misspelled has no value to ask for.
         let meant = only.notes.iter().any(|note| note.starts_with("did you mean"));
         return Some(if meant { only } else { only.asking(asked(&places), "#") });
     }

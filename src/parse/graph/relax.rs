@@ -319,7 +319,7 @@ impl Graph<'_> {
     }
 
     fn field(&mut self, field: Option<&AttrField>, json: &Json) -> Read<AttrValue> {
-        // What may be missing is a node, too.
+        // An attribute that may be missing is a node, even if it is a number.
         let optional = field.is_some_and(|field| field.default == Some(AttrDefault::Null));
         Ok(match (field.map(|field| field.kind), json) {
             (_, Json::Bool(known)) => AttrValue::Bool(*known),

@@ -308,7 +308,7 @@ pub struct Tree<'s> {
     pub(super) classes: Vec<Class>,
     /// The functions that a reader takes for macros, once it has asked.
     pub macros: std::cell::OnceCell<Vec<Id<Def>>>,
-    /// What a reader found in the whole source when it first asked: true if it is of an older TVM.
+    /// True if the whole source is of an older TVM, once a reader has asked.
     pub older: std::cell::OnceCell<bool>,
 }
 

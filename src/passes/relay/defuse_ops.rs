@@ -4,8 +4,8 @@
 //! of the parameters. Parameters are found by name, as in TVM: a variable in the body with the name
 //! of a parameter is that parameter.
 //!
-//! Does nothing to functions that are called through a variable or a global name. Where TVM fails,
-//! at a body with other variables than its parameters, those stay as they are.
+//! Does nothing to functions that are called through a variable or a global name. TVM fails
+//! at a body with other variables than its parameters; here those stay as they are.
 //!
 //! Source: `src/relay/transforms/defuse_ops.cc`.
 

@@ -1,6 +1,6 @@
 //! DynamicToStatic: replaces operators with computed shapes by those with shapes as attributes.
 //!
-//! The operators of `dyn.*` take shapes, axes and sizes as arguments. Where such an argument folds to a
+//! The operators of `dyn.*` take shapes, axes and sizes as arguments. If such an argument folds to a
 //! constant, the call becomes that of the static operator, which may make more shapes known further
 //! on.
 //!

@@ -7,7 +7,7 @@
 //!
 //! Does nothing to calls without arguments (`zeros`, `ones`), of functions, of stateful operators,
 //! of operators that compute nothing themselves (memory, devices, and `qnn` unless `fold_qnn`), and to the
-//! inside of primitive functions. Where this program has no kernel for an operator, or a constant
+//! inside of primitive functions. If this program has no kernel for an operator, or a constant
 //! has no value, the call stays and a warning says so.
 //!
 //! TVM still follows lets and projections inside primitive functions; here they are left whole.

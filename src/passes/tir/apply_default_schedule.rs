@@ -138,7 +138,7 @@ fn rules(args: &Args) -> Result<Vec<(&'static str, i64)>, PassError> {
     Ok(found)
 }
 
-/// The number of instructions that become steps. A model has thousands of them, and nobody walks through those.
+/// The number of instructions that become steps. A model has thousands of them, and no user walks through those.
 const MOST_STEPS: usize = 200;
 
 fn run(cx: &mut PassCx<'_>, module: &Module, args: &Args) -> Result<Module, PassError> {

@@ -77,7 +77,7 @@ struct Lower {
     used: FxHashSet<i64>,
     /// Copies of the commit scope so far, each counted as often as TVM meets it.
     copies: u32,
-    /// How often TVM meets a statement here, for each time that we do.
+    /// The number of times that TVM meets a statement here, for each time that we do.
     times: u32,
     /// True if an attribute around was visited before, so that all queues in it are known.
     settled: bool,

@@ -144,7 +144,7 @@ impl Lower {
             return body;
         }
         let mut measure = Lower { measures: true, frame: Frame::new(cx.store, None), frees: vec![Vec::new()], ..self.clone() };
-        // What buffers become here is of no account behind it.
+        // This rewriting only measures: buffers that it replaces do not count behind it.
         Rewriting::new(cx.store).visit(&mut measure, body);
         if let Some(message) = measure.error {
             self.fail(message);

@@ -147,7 +147,7 @@ mod tests {
     use crate::pass::Literal;
     use crate::passes::tir::testing::{after, error};
 
-    /// What TVM 0.27 wrote for `double`: three schedules, of which it takes the second, and one was not measured.
+    /// The database that TVM 0.27 wrote for `double`: three schedules, of which it takes the second, and one was not measured.
     const DATABASE: &str = include_str!("../../../tests/databases/double.jsonl");
 
     fn call(database: &str) -> String {
@@ -156,7 +156,7 @@ mod tests {
 
     const BEFORE: &str = include_str!("../../../tests/databases/double.txt");
 
-    /// What TVM gives.
+    /// The result of TVM.
     const AFTER: &str = r#"
 @I.ir_module
 class Module:

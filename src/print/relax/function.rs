@@ -84,7 +84,7 @@ impl Script<'_> {
         self.all(steps);
     }
 
-    /// Prints an expression that is in no function. What it uses is declared before statements, and before a value on demand.
+    /// Prints an expression that is in no function. Names in it are declared before statements, and before a value on demand.
     pub(super) fn outside(&mut self, id: ExprId, verbose: bool) {
         self.alone = true;
         if matches!(self.store.expr(id), Expr::Seq { .. } | Expr::If { .. }) {

@@ -81,7 +81,7 @@ pub(super) fn used(sch: &Sch<'_, '_>, block: &Block, region: &Region) -> Outcome
     Ok(found)
 }
 
-/// Where the buffer is read with most of the variables of a block; of those in `only`, if that is said.
+/// The offset of the read that uses most of the variables of a block; of those in `only`, if that is given.
 pub(super) fn dominant_access(sch: &mut Sch<'_, '_>, block: &Block, only: Option<&[Id<Symbol>]>) -> Outcome<Sum> {
     let mut best: Option<(usize, &Region)> = None;
     for region in &block.reads {
@@ -221,7 +221,7 @@ impl Sch<'_, '_> {
         results
     }
 
-    /// What is left of a function after inlining when it is one block, or one and another that adds no reduction.
+    /// The blocks that inlining leaves, if that is one, or one and another that adds no reduction.
     pub(super) fn with_epilogue(&mut self, infos: Vec<Info>) -> Option<(Info, Option<Info>)> {
         let infos = self.inline_spatial(infos);
         let [main, rest @ ..] = &infos[..] else { return None };
@@ -263,8 +263,8 @@ impl Sch<'_, '_> {
         Ok(Some(found).filter(|found| !found.is_empty() && found.len() < block.reads.len()))
     }
 
-    /// Makes the loops of such a product four: batch, space, reduction, and what is packed of it. Whether the matrix is read
-    /// along the reduction; nothing where it has another form.
+    /// Makes the loops of such a product four: batch, space, reduction, and what is packed of it. Gives true if the matrix is
+    /// read along the reduction; nothing where it has another form.
     pub(super) fn normalize_gemv(&mut self, info: &Info) -> Outcome<Option<bool>> {
         let block = self.block(info.block)?;
         let access = dominant_access(self, &block, None)?;
@@ -323,7 +323,7 @@ impl Sch<'_, '_> {
     }
 }
 
-/// How many threads each of some loops gets, by their extents (`suggest_threads_per_block`).
+/// The number of threads that a loop gets, by its extent (`suggest_threads_per_block`).
 pub(super) fn suggest_threads(device: &Device, extent: Option<i64>) -> i64 {
     let threads = match &*device.kind {
         "cuda" => 1024,

@@ -45,7 +45,7 @@ fn vectors(sch: &mut Sch<'_, '_>, info: &Info) -> Outcome<Option<Vec<Id<Buffer>>
     }
 }
 
-/// Makes the loops three: batch, space and reduction. Whether the matrix is read along the reduction.
+/// Makes the loops three: batch, space and reduction. Gives true if the matrix is read along the reduction.
 fn normalize(sch: &mut Sch<'_, '_>, info: &Info) -> Outcome<Option<bool>> {
     let block = sch.block(info.block)?;
     let constant = constant_iters(sch, &block);

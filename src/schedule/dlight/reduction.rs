@@ -7,7 +7,7 @@ use crate::schedule::state::{BlockRef, LoopRef};
 use crate::schedule::{Outcome, refuse};
 use crate::tir::arith::iter::Sum;
 
-/// What is known of the loops of a sum when they have been made three: space, reduction, and what is packed.
+/// Facts about the loops of a sum after they were made three: space, reduction, and what is packed.
 struct Form {
     /// True if the input is read along the reduction.
     inner: bool,

@@ -89,7 +89,7 @@ pub fn user_analysis(what: u32, words: &[u32]) -> Js<Vec<u32>> {
                     _ => common(&mut lent.store, a, b).index() as u32,
                 }])
             }
-            // Messages of what is wrong with a module; of a function alone nobody knows which others there are.
+            // Messages of what is wrong with a module; a function alone does not say which others there are.
             Analysis::WellFormed => {
                 let (alone, module) = (read.word()? != 0, read.module()?);
                 let mut found = verify::verify(&mut lent.store, &module);

@@ -133,7 +133,7 @@ pub fn user_config_keys() -> Vec<String> {
     known.chain(own_keys()).flat_map(|(key, ty)| [key, ty.tvm_name().to_owned()]).collect()
 }
 
-/// Where the code comes from that an expression stands for: `[first byte, byte behind it, line, column, line and column of
+/// The place of the code that an expression stands for: `[first byte, byte behind it, line, column, line and column of
 /// the end]`; empty where it comes from no place of the program.
 #[wasm_bindgen]
 pub fn user_span(id: u32) -> Js<Vec<u32>> {

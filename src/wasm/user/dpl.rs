@@ -1,6 +1,6 @@
 //! Patterns of the user's (`www/user/dpl.ts`): they come as packed numbers, and what is found and replaced is done here.
 //!
-//! What the user's code says about a match is asked through the host function, while what is lent is lent on.
+//! Questions about a match go to the user's code through the host function, while what is lent is lent on.
 
 use super::{HostCall, Js, Lent, Subject, Words, error, lend, module_words, run};
 use crate::boundary::scripts::{Dpl, PatternKind};
@@ -125,7 +125,7 @@ fn read_pattern(read: &mut Words<'_>, kind: PatternKind, one: &dyn Fn(&mut Words
     })
 }
 
-/// Who uses whom, then which patterns have the same shape.
+/// Reads pairs of a producer and its consumer, then groups of patterns that have the same shape.
 fn read_context(read: &mut Words<'_>, patterns: &Patterns) -> Js<Context> {
     let mut context = Context::new();
     for _ in 0..read.count()? {
@@ -151,7 +151,7 @@ fn found_words(store: &mut Store, found: &FxHashMap<Pat, VarId>) -> Vec<u32> {
     found.into_iter().flat_map(|(pat, var)| [pat.index() as u32, store.use_var(var).index() as u32]).collect()
 }
 
-/// What the parts of a pattern stand for: nothing, or one word and pairs.
+/// Matches a pattern: gives nothing, or one word and pairs of a part and the expression that it stands for.
 fn one(lent: &mut Lent, patterns: &Patterns, words: &[u32], left: usize) -> Js<Vec<u32>> {
     let mut read = rest(&lent.store, words, left);
     let (root, expr) = (pat(&mut read, patterns)?, read.expr()?);

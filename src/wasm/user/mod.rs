@@ -70,7 +70,7 @@ struct Lent {
     given: IdMap<Expr, ()>,
 }
 
-/// Who runs, on what: for the record of what is made meanwhile.
+/// The pass that runs and its function, for the record of nodes that are made meanwhile.
 #[derive(Clone, Copy)]
 struct Subject {
     /// The name of the pass.
@@ -96,7 +96,7 @@ thread_local! {
     static LOADING: Cell<bool> = const { Cell::new(false) };
     /// Something that was lent did not come back.
     static LOST: Cell<bool> = const { Cell::new(false) };
-    /// What [`Lent::given`] is while nothing is lent; JavaScript forgets with every script that is loaded.
+    /// The value of [`Lent::given`] while nothing is lent; JavaScript forgets with every script that is loaded.
     static GIVEN: Cell<IdMap<Expr, ()>> = Cell::new(IdMap::new());
     /// The memory that the script knows things of.
     static MEMORY: Cell<u32> = const { Cell::new(u32::MAX) };

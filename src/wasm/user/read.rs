@@ -216,7 +216,7 @@ pub fn user_attrs(id: u32) -> Js<js_sys::Array> {
     })
 }
 
-/// A value as JavaScript has it. What JavaScript has not is `{ kind: value }`. Values nest as deep as brackets do.
+/// A value as JavaScript has it. A kind that JavaScript has not is `{ kind: value }`. Values nest as deep as brackets do.
 fn attr(store: &Store, value: &AttrValue) -> JsValue {
     let special = |kind: &str, value: JsValue| {
         let object = js_sys::Object::new();

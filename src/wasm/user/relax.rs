@@ -342,7 +342,7 @@ fn first_of(found: &[Diagnostic]) -> Option<JsValue> {
     found.first().map(|found| error(&found.message))
 }
 
-/// Something that a builder does, by its number ([`Build`]), with its operands. What does not fit is an exception.
+/// Something that a builder does, by its number ([`Build`]), with its operands. An operand that does not fit is an exception.
 #[wasm_bindgen]
 pub fn user_builder_do(builder: u32, what: u32, words: &[u32]) -> Js<Vec<u32>> {
     with(|lent| {

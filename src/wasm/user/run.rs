@@ -211,7 +211,7 @@ pub fn user_run(passes: JsValue, which: u32, module: &[u32]) -> Js<Vec<u32>> {
         let registry = registry.of(module.dialect());
         let listed: Vec<bool> = descs.iter().map(|desc| desc.listed).collect();
         let made = make_passes(&registry, descs).map_err(|e| error(&e))?;
-        // While the script is loaded nobody has told the runner which passes it has made so far.
+        // While the script is loaded the runner does not know yet which passes it has made so far.
         if let Some(runner) = lent.runner.as_mut().filter(|_| LOADING.get()) {
             runner.set_user(made.iter().zip(listed).filter(|(_, listed)| *listed).map(|(pass, _)| pass.clone()).collect());
         }
@@ -258,8 +258,8 @@ pub fn user_log(text: &str) -> bool {
     logged
 }
 
-/// What passes and instruments have printed and reported since the last time, while a script is loaded: there is no list of
-/// steps yet where it could stand.
+/// Takes the lines that passes and instruments have printed and reported since the last time, while a script is loaded:
+/// there is no list of steps yet where they could stand.
 #[wasm_bindgen]
 pub fn user_printed() -> Vec<String> {
     let Some(mut lent) = LENT.take() else { return Vec::new() };
@@ -292,7 +292,7 @@ pub fn user_has_pass(name: &str) -> bool {
     name == "Sequential" || Registry::from(passes::ALL).lookup(name).is_some()
 }
 
-/// What a script made, for the session: its passes, of which those that are named in `listed` stand in the list, and its
+/// Reads what a script made, for the session: its passes, of which those that are `listed` stand in the list, and its
 /// instruments.
 pub(in crate::wasm) fn registered(passes: JsValue, instruments: JsValue) -> Js<User> {
     let descs = Vec::<PassDesc>::read(passes, "passes")?;

@@ -2,7 +2,7 @@
 //!
 //! A call of a global function that takes functions becomes a call of a version of it for those types, in which a parameter
 //! that was a function has a data type, with a constructor for each function that is given somewhere and the variables that
-//! this one captures as fields. Where such a parameter was called, `apply` is, which matches on the constructor.
+//! this one captures as fields. A call of such a parameter becomes one of `apply`, which matches on the constructor.
 //!
 //! Functions that return functions or keep them in data, those that are bound by `let`, and polymorphic entries are refused,
 //! as in TVM.

@@ -3,7 +3,7 @@
 //! [`super::support::legalizer`] walks over the calls; [`generic`] has the rules of every target, [`x86`] those of
 //! processors of x86.
 //!
-//! Known divergence: targets other than processors of x86 are refused, because their rules are not here. Where a script has rules,
+//! Known divergence: targets other than processors of x86 are refused, because their rules are not here. If a script has rules,
 //! those of every target are asked beside them.
 //!
 //! Source: `src/relay/transforms/legalize.cc`, `python/tvm/topi`.

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 /// Functions of a module.
 pub(super) type Functions = [(Id<Name>, ExprId)];
 
-/// Returns the nodes of a function from the outside inwards, each once. What is inside of a primitive function is left
+/// Returns the nodes of a function from the outside inwards, each once. The inside of a primitive function is left
 /// out; a callee that is an operator or a constructor has no device.
 fn nodes(store: &Store, root: ExprId) -> Vec<ExprId> {
     let (mut order, mut seen, mut stack) = (Vec::new(), FxHashSet::default(), vec![root]);

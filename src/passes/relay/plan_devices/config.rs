@@ -12,7 +12,7 @@ pub(super) type Device = usize;
 /// Nothing is known of it.
 pub(super) const ANY: Device = 0;
 
-/// What is known of a device. Negative numbers, `None` and an empty text stand for what is not.
+/// Facts about a device. Negative numbers, `None` and an empty text stand for unknown ones.
 #[derive(Clone, PartialEq)]
 struct Known {
     kind: i64,

@@ -1,6 +1,6 @@
 //! The devices of expressions, of which some must be the same (TVM's `DeviceDomains`).
 //!
-//! A tensor has a device; a function has one for each parameter and its result. What must be the same is unified.
+//! A tensor has a device; a function has one for each parameter and its result. Devices that must be the same are unified.
 //!
 //! Source: `src/relay/transforms/device_domains.cc`.
 
@@ -30,7 +30,7 @@ enum Key {
 pub(super) struct Domains {
     pub devices: Devices,
     list: Vec<Domain>,
-    /// What each became when it was unified: itself, if it was not.
+    /// The domain that each became when it was unified: itself, if it was not.
     becomes: Vec<DomainId>,
     of: FxHashMap<Key, DomainId>,
     callees: FxHashMap<ExprId, DomainId>,

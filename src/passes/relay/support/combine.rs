@@ -177,7 +177,7 @@ impl ExprMutator for Combine<'_> {
 
     fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
         let Some(&(plan, branch)) = self.place.get(id) else { return Visit::Descend };
-        // What is done is not entered again.
+        // A call that is being replaced, or is done, is not entered again.
         if self.entered.insert(id, ()).is_some() {
             self.circular = self.circular.or(Some(id));
             return Visit::Keep;

@@ -8,7 +8,7 @@ use crate::ops::build::{self, call, call_attrs, call_with, constant, ints, scala
 pub struct Emit<'a> {
     /// The store that gets the calls.
     pub store: &'a mut Store,
-    /// What is compiled for, if anything.
+    /// The target of compilation, if there is one.
     pub target: Option<&'a Target>,
 }
 

@@ -26,7 +26,7 @@ pub enum Made<T> {
 
 /// Rules for operators over values of a kind.
 pub trait Forward {
-    /// What an expression may stand for.
+    /// A value that an expression may stand for.
     type Value: Clone;
 
     /// Returns the name of the rewrite.

@@ -1,4 +1,4 @@
-//! What the passes of `relay.quantize` share: their options, which TVM keeps in a `qconfig`, and kinds of values.
+//! Parts that the passes of `relay.quantize` share: their options, which TVM keeps in a `qconfig`, and kinds of values.
 
 use crate::diag::Diagnostic;
 use crate::ir::{AttrValue, DType, ExprId, Store};
@@ -8,7 +8,7 @@ use crate::pass::{Args, Literal, PassError};
 /// The operator that behaves as if its input had few bits.
 pub const SIMULATED: &str = "relay.op.annotation.simulated_quantize";
 
-/// What a value is (TVM's `QAnnotateKind`).
+/// The role of a value (TVM's `QAnnotateKind`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The input of an operator that computes on few bits.

@@ -25,12 +25,12 @@ pub enum Rules {
 pub struct Target {
     /// Its kind, `llvm`.
     pub kind: String,
-    /// Whose functions are asked.
+    /// The processor whose functions are asked.
     pub rules: Rules,
     features: Vec<String>,
 }
 
-/// What a feature of x86 brings with it.
+/// The features that a feature of x86 implies.
 const IMPLIED: &[(&str, &[&str])] = &[
     ("sse4.2", &["sse4.1"]),
     ("avx", &["sse4.2"]),

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 type RestId = usize;
 
-/// What is to be done with a value. All are done once, but for the first.
+/// A continuation: it says what is to be done with a value. All run once, except the first kind.
 enum Rest {
     /// Call this function with it.
     Call(ExprId),
@@ -23,7 +23,7 @@ enum Rest {
     Child(ExprId, Vec<ExprId>, Vec<ExprId>, RestId),
 }
 
-/// What surrounds a result.
+/// An expression around a result.
 enum Around {
     Let(VarId, ExprId),
     /// It is the body of a function of this variable, the last argument of a call of the first of these expressions.

@@ -36,7 +36,7 @@ pub(super) struct Emitted {
     pub is_async: bool,
 }
 
-/// What is kept while the three loops are emitted.
+/// The state that is kept while the three loops are emitted.
 pub(super) struct Emit {
     pub analyzer: Analyzer,
     remap: FxHashMap<Id<Buffer>, Id<Buffer>>,

@@ -1,4 +1,4 @@
-//! What is left of the marks once loops are divided.
+//! Removes the marks that are left once loops are divided.
 
 use super::find::HINT;
 use crate::ir::{PrimExpr, PrimId, Stmt, StmtId};

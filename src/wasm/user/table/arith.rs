@@ -190,7 +190,7 @@ fn sets(found: &[IntSet]) -> Vec<u32> {
     found.iter().flat_map(|set| ends(*set)).collect()
 }
 
-/// What an analyzer answers; `new` and `clone` make one. Any other number than that of an analyzer is one without facts.
+/// Asks an analyzer; `new` and `clone` make one. A number that no analyzer has stands for one without facts.
 #[wasm_bindgen]
 pub fn table_arith(analyzer: u32, what: &str, words: &[u32]) -> Js<Vec<u32>> {
     with(|lent| {

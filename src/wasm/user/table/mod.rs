@@ -1,7 +1,7 @@
 //! Programs as tables: what Python reads and makes, many nodes in one crossing (`www/python/tvm/_table.py`).
 //!
-//! A row is `space, id, number of words, words` on the way out and `space, number of words, words` on the way in. What is
-//! given once is not given again, because nothing of it changes; a part of it is referred to by its id. The words of each
+//! A row is `space, id, number of words, words` on the way out and `space, number of words, words` on the way in. A node that
+//! was given once is not given again, because nothing of it changes; a part of it is referred to by its id. The words of each
 //! kind stand in [`read`] and, in the same order, in [`write`].
 
 mod arith;

@@ -1,4 +1,4 @@
-//! What the writer of metadata sections, extended to whole programs, writes is read as the same program.
+//! A program that the writer of metadata sections, extended to whole programs, writes is read as the same one.
 
 use crate::ir::{Module, Store};
 use crate::parse::parse;
