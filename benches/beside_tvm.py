@@ -1,4 +1,4 @@
-"""How long TVM takes to read a program of Relax and to run passes over it: benches/tvm.rs starts this and prints the table.
+"""Times TVM while it reads a program of Relax and runs passes over it: benches/tvm.rs starts this and prints the table.
 
     python benches/beside_tvm.py [--lower] PROGRAM PASS...
 

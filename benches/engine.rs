@@ -1,4 +1,4 @@
-//! How fast the engine is. `cargo bench` prints a table; figures that documents quote come from here.
+//! The speed of the engine. `cargo bench` prints a table; figures that documents quote come from here.
 //!
 //! Programs: residual networks of our own of growing size, and TVM's where they are at hand
 //! (`../shared/corpus/relay`). The size in the name is in calls.

@@ -1,4 +1,4 @@
-// How long passes over a program of Relax take in the engine that the page gets, opened in Node: benches/tvm.rs starts this
+// Times passes over a program of Relax in the engine that the page gets, opened in Node: benches/tvm.rs starts this
 // and prints its column.
 //
 //     node benches/in_wasm.mjs PACKAGE PROGRAM PASS...

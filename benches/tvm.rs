@@ -6,7 +6,7 @@
 //! name is run (`cargo xtask bench tvm FuseOps vit`). Where `cargo xtask build` has made the page's engine and there is a Node,
 //! a second column says how long a pass takes there (`benches/in_wasm.mjs`).
 //!
-//! Where TVM takes less than 20 µs it does next to nothing; such rows are in the table and not in the summary.
+//! TVM does next to nothing where it takes less than 20 µs; such rows are in the table and not in the summary.
 
 use passlab::ir::{Dialect, Module, Store};
 use passlab::pass::call::PassCall;
@@ -25,7 +25,7 @@ const SECONDS: f64 = 0.2;
 const LEAST: usize = 2;
 const MOST: usize = 500;
 
-/// What TVM does in less time is nothing to be faster at, in milliseconds.
+/// A time in milliseconds: a row in which TVM takes less does not count in the summary.
 const NOTHING: f64 = 0.02;
 
 fn main() {
@@ -117,7 +117,7 @@ fn lowering(python: &std::ffi::OsStr, root: &Path, corpus: &Path, all: &mut BTre
         };
         sum += start.elapsed().as_secs_f64() * 1e3;
         if let Some(tvm) = theirs.get(what).copied() {
-            // What is kept of the runs before would make the last ones slow: each begins with the same memory. A copy has
+            // Nodes of the runs before would make the last ones slow: each begins with the same memory. A copy has
             // no room to grow, so the first run over it, which copies it once more, is not counted.
             let ours = best_of(|| {
                 let mut own = store.clone();

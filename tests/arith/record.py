@@ -281,7 +281,7 @@ def main():
                 e = g.bool(depth)
             else:
                 e = g.bool(depth) if rng.random() < 0.35 else g.int(depth)
-            # What TVM refuses inside of a condition it does not get over.
+            # TVM does not recover from an error inside of a condition.
             conds = [] if kind == "unsigned" else [g.bool(1) for _ in range(rng.choice([0, 0, 0, 1, 2]))]
             question = kind
             if kind in ("mixed", "bits", "vector", "float", "logic", "unsigned"):

@@ -54,7 +54,7 @@ class Maker:
         self.form = rng.choice(["grid"] * 6 + ["last", "wide"])
 
     def begin(self, size, names=("bx", "by", "k"), share=0.7):
-        """Where a part of a buffer begins."""
+        """The begin of a part of a buffer, as the first terms of a sum."""
         known = [name for name, _, _ in self.loops if name in names]
         return f"{self.rng.choice(known)} * {size} + " if known and self.chance(share) else ""
 

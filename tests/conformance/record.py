@@ -38,7 +38,7 @@ import steps  # noqa: E402
 import units  # noqa: E402
 from tvm_ffi import structural_equal  # noqa: E402
 
-# How many pairs a kind has, how many of them one pass has at most, and how many of those leave the program as it is.
+# For each kind the number of pairs, the most of them that one pass has, and the most of those that leave the program as it is.
 LIMITS = {"relax": (2800, 80, 10), "tir": (1100, 120, 8), "schedule": (1400, 1400, 0), "units": (360, 360, 0), "copies": (240, 240, 8)}
 LONGEST = 9000
 LOWERING = """
@@ -107,7 +107,7 @@ class Recorder:
         return self.counts[name] < most and (changed or self.same[name] < alike)
 
     def read(self, line, source):
-        """What TVM reads and prints, or nothing."""
+        """Records a program; gives the text that TVM prints of it, or nothing."""
         try:
             printed, error = self.worker.read(source).script(show_meta=True), None
         except Exception as failed:
@@ -133,7 +133,7 @@ class Recorder:
         return after
 
     def says_all(self, module, text):
-        """Whether the text is all of the module: it is not where a variable stands outside of what binds it."""
+        """True if the text is all of the module: it is not where a variable stands outside of what binds it."""
         if self.kind == "relax" or text is None:
             return True
         try:

@@ -49,7 +49,7 @@ class Steps:
         return variables
 
     def counts(self, block):
-        """How many buffers it reads and writes, and how many variables it has."""
+        """The number of buffers that a block reads, of those that it writes, and of its variables."""
         it = self.schedule.get(self.names[block])
         return len(it.reads), len(it.writes), len(it.iter_vars)
 

@@ -61,7 +61,7 @@ SplitLayoutRewritePreproc() RealizeVDevice() AllocateWorkspace() Gradient("main"
 LowerAllocTensor() LowerRuntimeBuiltin() AnnotateTIROpPattern() FuseOps() MergeCompositeFunctions() FuseTransposeMatmul()
 SpecializePrimFuncBasedOnCallSite() LowerGPUIPCAllocStorage()
 """.split() + [CONV % pair for pair in [("NHWC", "OHWI"), ("NCHW4c", "OIHW4o"), ("NHWC4c", "OHWI4o")]]
-# What is likely to have something to do in a module of a theme.
+# Passes that are likely to have something to do in a module of a theme.
 SUITED = {
     "matmul": ["AdjustMatmulOrder()", "CombineParallelMatmul()", "ExpandMatmulOfSum()", "ReorderTakeAfterMatmul()", "FuseTransposeMatmul()"],
     "linear": ["AdjustMatmulOrder()", "CombineParallelMatmul()", "ExpandMatmulOfSum()", "ReorderTakeAfterMatmul()",
@@ -127,7 +127,7 @@ class Worker:
             return self.tvm.transform.Sequential(made)(module)
 
     def judge(self, program, calls, level, module=None):
-        """How the results compare: the kind, what to say of it, whether TVM changes the program, and the two results."""
+        """Compares the results: gives the kind, what to say of it, whether TVM changes the program, and the two results."""
         try:
             module = module or self.read(program)
             after = self.transform(module, calls, level)

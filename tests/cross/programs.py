@@ -26,7 +26,7 @@ THEMES = [
 
 
 class Ty:
-    """What is known of a value: `tensor` with dims (None when only their number is known), `shape`, `prim`, `tuple`, `any`."""
+    """The type of a value: `tensor` with dims (None when only their number is known), `shape`, `prim`, `tuple`, `any`."""
 
     def __init__(self, kind, dims=None, dtype=None, ndim=None, parts=()):
         self.kind, self.dims, self.dtype, self.parts = kind, dims, dtype, list(parts)
@@ -221,7 +221,7 @@ class Function:
         self.env.append((name, ty or Ty("unknown")))
         return name
 
-    # What there is.
+    # The values that there are.
 
     def pick(self, test=lambda ty: True):
         found = [entry for entry in self.env if test(entry[1])]

@@ -83,7 +83,7 @@ function listen(page: Page, errors: string[]): void {
   });
 }
 
-/** What a page runs first that is to be without service worker, as in a browser that has none. */
+/** The script that a page runs first to be without service worker, as in a browser that has none. */
 export const WITHOUT_WORKER = "delete Navigator.prototype.serviceWorker";
 
 /** Opens a fresh profile. Errors in the console or in the page fail the test that `finish`es it. */

@@ -60,7 +60,7 @@ interface Cost {
   laidOut: number;
   /** To the end of the frame in which it is seen, and with it the wait for the display. */
   seen: number;
-  /** Whether the region shows another text. A pass and the only one inside it have the same diff: nothing is redrawn. */
+  /** True if the region shows another text. A pass and the only one inside it have the same diff: nothing is redrawn. */
   redrawn: boolean;
 }
 
@@ -231,7 +231,7 @@ async function atWork(
   return { lab, close: () => context.close() };
 }
 
-/** What is reported of the cost of a step. */
+/** The times of a step that are reported. */
 const PARTS = [
   ["laidOut", "laid out"],
   ["seen", "seen"],

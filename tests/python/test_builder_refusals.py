@@ -1,4 +1,4 @@
-"""What the builder of tensor programs refuses, and what it casts. Expected messages are those of TVM 0.27."""
+"""Tests what the builder of tensor programs refuses, and what it casts. Expected messages are those of TVM 0.27."""
 
 import pytest
 from tvm import ir, tirx

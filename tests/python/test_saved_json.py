@@ -8,7 +8,7 @@ from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-# What TVM 0.27 prints before a program that adds [1.0, 2.0] to its argument.
+# The text that TVM 0.27 prints before a program that adds [1.0, 2.0] to its argument.
 METADATA = """{
   "root_index": 6,
   "nodes": [
