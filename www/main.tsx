@@ -15,7 +15,7 @@ const root = document.getElementById("app");
 if (!root) throw new Error("the page has no place for the application");
 
 /**
- * In a frame of somebody's page a click may be meant for something else, and here it may be consent to run a script: that page
+ * In a frame of another page a click may be meant for something else, and here it may be consent to run a script: that page
  * shows embeds (`embed.html`), and this one is opened by itself.
  */
 function alone(place: HTMLElement): boolean {

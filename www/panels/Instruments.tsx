@@ -69,7 +69,7 @@ export function Instruments() {
             {closed() ? "Show" : "Hide"}
           </button>
         </div>
-        {/* Silent: a run prints more than anybody wants to hear. */}
+        {/* Silent: a run prints more than a user wants to hear. */}
         <div role="log" aria-label="Instruments" aria-live="off" hidden={closed()}>
           <Lines
             lines={lines()}

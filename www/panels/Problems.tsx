@@ -1,4 +1,4 @@
-/** What is wrong with the program and the script, and what puts it right. */
+/** The problems of the program and the script, and the fixes that put them right. */
 import { createSignal, For, Show } from "solid-js";
 import { Dynamic } from "solid-js/web";
 import type { Fix, Problem } from "../engine/protocol";
@@ -8,7 +8,7 @@ import { useApp } from "./context";
 
 const MARKS: Partial<Record<Problem["severity"], string>> = { error: "✕", warning: "⚠" };
 
-/** What a button says need not be said for the command line, too. */
+/** Leaves out notes about options of the command line if there are buttons for the same. */
 const notesOf = ({ notes, fixes }: Problem) =>
   fixes?.length ? notes.filter((note) => !/--(pick|define) /.test(note)) : notes;
 

@@ -1,10 +1,10 @@
 // @ts-check
 /**
- * CPython beside the engine: the same for the page's worker and for Node. Whoever boots it hands in everything that has to
- * be loaded, because a worker without an origin can fetch nothing.
+ * CPython beside the engine: the same for the page's worker and for Node. The code that boots it hands in everything that
+ * has to be loaded, because a worker without an origin can fetch nothing.
  */
 
-/** Where the package `tvm` and its companions lie in Python's file system. */
+/** The folder of the package `tvm` and its companions in Python's file system. */
 export const HOME = "/lib/passlab";
 
 /**

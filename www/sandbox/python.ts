@@ -2,8 +2,8 @@
  * Starts CPython (`pyodide`) in the sandbox's worker, and answers runs whose script is written in it.
  *
  * A worker without an origin can load nothing: the page hands in every file, modules start from blobs, and `fetch` answers
- * from those bytes while Python starts; after that there is none. What of JavaScript Python could reach is no more than a
- * script in JavaScript can: the same worker, the same policy.
+ * from those bytes while Python starts; after that there is none. Python can reach no more of JavaScript than a script in
+ * JavaScript can: the same worker, the same policy.
  */
 
 import type { Request, Run } from "../engine/protocol";

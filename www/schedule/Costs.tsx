@@ -1,4 +1,4 @@
-/** What each step does, by counting, and whether its results are those of the step before: small bars over the steps. */
+/** The work of each step, by counting, and whether its results are those of the step before: small bars over the steps. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
 import type { Measure, Step } from "../engine/protocol";
 import { useApp } from "../panels/context";
@@ -34,7 +34,7 @@ const cells: readonly Cell[] = [
 
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** Kept while the page is open: whoever has asked once wants to see it of the next step too. */
+/** Kept while the page is open: a user who has asked once wants to see it of the next step too. */
 const [asked, setAsked] = createSignal(false);
 const [cache, setCache] = createSignal({ line: 64, size: 32768, seed: 0 });
 

@@ -45,7 +45,7 @@ export async function unzip(
   return files;
 }
 
-/** What was compressed, read no further than is allowed: a small archive can hold a large file. */
+/** Inflates a file, but reads no further than is allowed: a small archive can hold a large file. */
 async function inflated(
   data: Uint8Array<ArrayBuffer>,
   method: number,

@@ -70,7 +70,7 @@ export function pythonScript(
     ...languageProblems(source),
     ...told.map((one) => problemIn(source, one)),
   ];
-  // What is compiled once is kept, unlike pyodide has it; and once before it counts.
+  // Compiled modules are kept, unlike pyodide has it; the first import compiles them before a script waits.
   pyodide.runPython("import sys; sys.dont_write_bytecode = False");
   fresh();
   return {

@@ -1,4 +1,4 @@
-/** Tests scripts that look into tensor programs. What they say is compared with what the program says or TVM's words. */
+/** Tests scripts that look into tensor programs. Their output is compared with what the program says or TVM's words. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { Bench, built, said } from "./testing";
 

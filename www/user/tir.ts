@@ -97,7 +97,7 @@ export class Stmt {
 }
 export type Maker = new (...args: unknown[]) => never;
 
-/** What a node is made of when it exists in the engine already. */
+/** The argument that makes a node of one that exists in the engine already. */
 export class Known {
   constructor(readonly id: number) {}
 }
@@ -134,7 +134,7 @@ export function need<T>(
   return value;
 }
 
-/** How a value of a field crosses, and how its parts are changed. */
+/** The functions by which a value of a field crosses, and by which its parts are changed. */
 export interface Codec {
   read(row: Row): unknown;
   write(out: Out, value: never): void;

@@ -96,5 +96,5 @@ process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   process.stderr.write(`${error?.stack ?? error}\n`);
   return 1;
 });
-// Whatever a script left open does not keep the process.
+// Handles that a script left open do not keep the process.
 process.exit();

@@ -10,7 +10,7 @@ const main = join(dirname(fileURLToPath(import.meta.url)), "main.mjs");
 const LIMIT = 600_000;
 
 /**
- * The tests of a file that count: those that TVM passed; of Relay, where nobody can say, all.
+ * The tests of a file that count: those that TVM passed; of Relay, where no one can say, all.
  * @param {string} folder
  * @returns {Map<string, Set<string>>}
  */
