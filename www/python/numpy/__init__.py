@@ -86,7 +86,7 @@ def _cast(value, name):
 
 
 def _large(value):
-    """What is near the largest number of float32, or beyond it."""
+    """Casts a number near the largest one of float32, or beyond it."""
     try:
         return struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:

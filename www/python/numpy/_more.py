@@ -327,7 +327,7 @@ def column_stack(arrays):
 
 
 def bincount(x, weights=None, minlength=0):
-    """How often each number occurs."""
+    """Counts how often each number occurs."""
     x = [int(value) for value in np.asarray(x)._data]
     found = [0] * builtins.max(minlength, builtins.max(x, default=-1) + 1)
     for at, value in enumerate(x):

@@ -1,4 +1,4 @@
-"""How arrays are written: as numpy's `array2string` does with its defaults (8 digits, 75 columns, from 1,000 elements on shortened)."""
+"""Writes arrays as numpy's `array2string` does with its defaults (8 digits, 75 columns, from 1,000 elements on shortened)."""
 
 import math
 import struct

@@ -6,7 +6,7 @@ DEVICE = "it is part of the dialect for kernels of one device, and programs here
 
 
 class Absent:
-    """What is not here; a use of it says so."""
+    """A thing that is not here; a use of it says so."""
 
     def __init__(self, name, reason):
         self._name = name

@@ -1,4 +1,4 @@
-"""What the engine has: passes, operators, keys of the configuration, as it lists them itself."""
+"""The passes, operators and keys of the configuration that the engine has, as it lists them itself."""
 
 import functools
 import json

@@ -131,8 +131,8 @@ def know(space, number, obj):
 
 
 def other_memory():
-    """Begins with another memory of the engine: every number is of the one before. What the script made or read while it was loaded is
-    read to its end, and crosses anew where it is used; what else was not read is gone."""
+    """Begins with another memory of the engine: every number is of the one before. Objects that the script made or read while it was
+    loaded are read to their end, and cross anew where they are used; those that were not read are gone."""
     global _at_home
     _twins.extend(_waiting[0].values())
     _waiting[0].clear()

@@ -64,7 +64,7 @@ class _Notebook:
             self.open.append((info.name, mod, time.perf_counter(), len(self.steps)))
 
     def run_after_pass(self, mod, info):
-        """Keeps what the pass made. What runs others is a step only if it changes the module after them."""
+        """Keeps what the pass made. A pass that runs others is a step only if it changes the module after them."""
         while self.open:
             name, before, start, count = self.open.pop()
             if name != info.name:
@@ -173,7 +173,7 @@ def _tell(problem):
 
 
 def thrown():
-    """What the engine is to say of the exception that goes through it, and what it is if it stays uncaught."""
+    """The message of the exception that goes through the engine, and its problem if it stays uncaught, as JSON."""
     exc = _engine._pending[-1] if _engine._pending else None
     if exc is None:
         return json.dumps(["an exception was raised", None])

@@ -1,4 +1,4 @@
-"""What TVM's foreign function interface gives beside the package `tvm`."""
+"""Names that TVM's foreign function interface gives beside the package `tvm`."""
 
 from tvm._node import Object  # noqa: F401
 from tvm._values import DataType

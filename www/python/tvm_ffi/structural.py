@@ -13,25 +13,25 @@ class WalkOrder(IntEnum):
 
 
 class WalkResult(IntEnum):
-    """How a walk goes on: into the parts of a thing, or past them."""
+    """The way in which a walk goes on: into the parts of a thing, or past them."""
 
     ADVANCE, SKIP = 0, 1
 
 
 class InplaceMode(IntEnum):
-    """Whether a thing may be changed in place; here none is."""
+    """The permission to change a thing in place; here none is changed."""
 
     DISALLOW, ALLOW = 0, 1
 
 
 class DefRegionKind(IntEnum):
-    """What a variable is where it stands: used, or defined."""
+    """The role of a variable where it stands: used, or defined."""
 
     NONE, DEF_PATTERN, DEF_SIMPLE = 0, 1, 2
 
 
 class VisitInterrupt(Object):
-    """Ends a walk, with a value for who asked."""
+    """Ends a walk, with a value for the caller."""
 
     def __init__(self, value=None):
         self.value = value
@@ -85,7 +85,7 @@ class _Calls:
 
 
 def _parts(node):
-    """What is directly inside of a thing, each with what it is there: a list, in TVM's order."""
+    """The parts directly inside of a thing, each with its role there: a list, in TVM's order."""
     from tvm.ir.expr import Range
     from tvm.ir.module import IRModule
     from tvm.tirx.expr import IterVar
@@ -187,7 +187,7 @@ class StructuralVisitor(Object):
         return None
 
     def def_region_kind(self):
-        """What the current thing is where it stands."""
+        """The role of the current thing where it stands."""
         return self._kind
 
     def with_def_region_kind(self, kind, callback):
@@ -254,7 +254,7 @@ class StructuralMutator(Object):
             self._kind = outer
 
     def mutate(self, value):
-        """What the function for a thing gives, or the thing over other parts if there is none."""
+        """The result of the function for a thing, or the thing over other parts if there is none."""
         import inspect
 
         for kind, call in self._entries:
@@ -272,7 +272,7 @@ class StructuralMutator(Object):
         return _rebuilt(value, self._changed, lambda buffer: self._known.get(buffer, buffer))
 
     def var_remap_get(self, var):
-        """What stands for a variable from now on."""
+        """The thing that stands for a variable from now on, or None."""
         return self._known.get(var)
 
     def var_remap_set(self, var, mapped_value):
@@ -280,14 +280,14 @@ class StructuralMutator(Object):
         self._known[var] = mapped_value
 
     def def_region_kind(self):
-        """What the current thing is where it stands."""
+        """The role of the current thing where it stands."""
         return self._kind
 
     with_def_region_kind = StructuralVisitor.with_def_region_kind
 
 
 def structural_mutate(root, callbacks=()):
-    """What the function for the type of a thing makes of it, which asks for the parts that it wants."""
+    """The result of the function for the type of a thing, which asks for the parts that it wants."""
     return StructuralMutator(_entries(callbacks, "structural_mutate")).mutate(root)
 
 

@@ -1,1 +1,1 @@
-"""What is about one kind of device."""
+"""Modules that are about one kind of device."""

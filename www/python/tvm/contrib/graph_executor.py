@@ -59,7 +59,7 @@ class GraphModule:
         return value if hasattr(value, "numpy") else tensor(value)
 
     def get_num_outputs(self):
-        """How many outputs there are."""
+        """The number of outputs."""
         return len(self._outputs)
 
     def get_output(self, index, out=None):

@@ -1,4 +1,4 @@
-"""What all dialects share: objects, expressions, types, modules, passes."""
+"""Parts that all dialects share: objects, expressions, types, modules, passes."""
 
 from .._values import Array, Map
 from . import _expr_rows, attrs, base, instrument, transform

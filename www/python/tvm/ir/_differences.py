@@ -1,4 +1,4 @@
-"""Where two things differ: the paths to the first difference, and a text that shows it in both."""
+"""The first difference of two things: the paths to it, and a text that shows it in both."""
 
 from tvm_ffi.access_path import AccessPath
 

@@ -1,4 +1,4 @@
-"""What all objects of programs have, places in texts, and structural equality."""
+"""The base class of objects of programs, places in texts, and structural equality."""
 
 import functools
 import warnings
@@ -103,7 +103,7 @@ class EnvFunc(Node):
 
 
 def _ids(lhs, rhs):
-    """How the engine is asked about two things: what they are, and their numbers."""
+    """The kind and the numbers of two things, by which the engine is asked about them."""
     from .expr import Expr
     from .module import IRModule
     from .type import Type
@@ -254,7 +254,7 @@ def save_json(node):
 
 
 def load_json(json_str):
-    """What `save_json` wrote."""
+    """The program that `save_json` wrote."""
     from ..script.printer import of_json
 
     return of_json(json_str)

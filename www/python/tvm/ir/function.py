@@ -1,4 +1,4 @@
-"""What all functions have in common."""
+"""The base class of functions, and conventions to call them."""
 
 import enum
 
@@ -7,7 +7,7 @@ from .expr import Expr
 
 
 class CallingConv(enum.IntEnum):
-    """How a function is called."""
+    """The way in which a function is called."""
 
     DEFAULT, C_PACKED_FUNC, DEVICE_KERNEL_LAUNCH = 0, 1, 2
 

@@ -10,7 +10,7 @@ from .expr import GlobalVar
 from .function import BaseFunc
 
 relay_module = None
-"""What says whether functions are Relay's; `tvm.relay` sets it."""
+"""The function that says whether a function is Relay's; `tvm.relay` sets it."""
 
 
 class IRModule(Node):
@@ -78,7 +78,7 @@ class IRModule(Node):
             raise ValueError(f'Cannot find global var "{name}" in the Module\ncandidates are: [{candidates}]')
         var, func = self._vars[name], self._functions[name]
         if not self._relay and var.__dict__.get("_ty") is None:
-            # The type is read when somebody asks for it.
+            # The type is read when it is first asked for.
             var.__dict__.setdefault("_load", lambda var: var.__dict__.update(_ty=func.ty if func.ty else None))
         return var
 

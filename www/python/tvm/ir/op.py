@@ -114,7 +114,7 @@ class Op(Expr):
             raise NotImplementedError(f"the {what} of {self.name} are the engine's and cannot be changed")
 
     def get_attr(self, attr_name):
-        """What was registered about the operator under a name; None where nothing was."""
+        """The value that was registered about the operator under a name; None where none was."""
         own = _attributes.get((self.name, attr_name))
         if own is not None:
             return own[0]

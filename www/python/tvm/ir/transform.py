@@ -17,7 +17,7 @@ from .module import IRModule
 
 
 class PassInfo(Object):
-    """What is known of a pass: its name, from which level of optimisation on it runs, which passes it needs."""
+    """Facts about a pass: its name, from which level of optimisation on it runs, which passes it needs."""
 
     def __init__(self, opt_level, name, required=None, traceable=False):
         self.opt_level = int(opt_level)
@@ -181,7 +181,7 @@ class Pass(Object):
 
     @property
     def info(self):
-        """What is known of the pass."""
+        """The facts about the pass."""
         return self._info
 
     def __call__(self, mod, *unused):
@@ -234,7 +234,7 @@ class BuiltInPass(Pass):
 
     @property
     def info(self):
-        """What is known of the pass."""
+        """The facts about the pass."""
         if self._info is None:
             name, level, required, _ = _engine.call("user_pass_info", self._call, self._relax)
             self._info = PassInfo(level, name, required)

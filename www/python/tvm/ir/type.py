@@ -38,7 +38,7 @@ class Type(Node):
         return MISSING
 
     def is_missing(self):
-        """True if nothing is known yet, because nobody has asked the engine."""
+        """True if nothing is known yet, because the engine was not asked."""
         return False
 
     def __eq__(self, other):
@@ -76,7 +76,7 @@ class Type(Node):
 
 
 class MissingType(Type):
-    """The type of an expression that nobody has inferred."""
+    """The type of an expression that was not inferred."""
 
     def is_missing(self):
         return True
@@ -298,7 +298,7 @@ class TensorType(Type):
 
 
 class FuncType(Type):
-    """What can be called (once `FuncStructInfo`)."""
+    """The type of a value that can be called (once `FuncStructInfo`)."""
 
     def __init__(self, params=None, ret=None, purity=True, span=None, type_params=(), derive_func=None):
         self.params = None if params is None else Array(params)
@@ -313,7 +313,7 @@ class FuncType(Type):
 
     @staticmethod
     def opaque_func(*, ret=None, derive_func=None, purity=False, span=None):
-        """What can be called with any arguments."""
+        """The type of a function that takes any arguments."""
         return FuncType(None, ret, purity, span, derive_func=derive_func)
 
     def _row_t(self, w):

@@ -82,7 +82,7 @@ _LATER = ("backend", "distributed", "exec_builder", "frontend", "training")
 
 
 def __getattr__(name):
-    # Parts that few scripts need are read when somebody asks for them.
+    # Parts that few scripts need are read when a script asks for them.
     if name == "ExecBuilder":
         return importlib.import_module(f"{__name__}.exec_builder").ExecBuilder
     if name not in _LATER:

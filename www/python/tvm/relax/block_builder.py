@@ -296,7 +296,7 @@ class BlockBuilder:
         self._own_module()[gv] = updated_func
 
     def get(self):
-        """The module so far. What is added later is in another one."""
+        """The module so far. Functions that are added later are in another one."""
         self._is_lent = True
         return self._module
 

@@ -260,7 +260,7 @@ class Function(BaseFunc):
 
     @staticmethod
     def create_empty(params, ret_ty, is_pure=True, attrs=None, span=None):
-        """A function whose body is a call of something that nobody has."""
+        """A function whose body is a call of something that is nowhere defined."""
         output = Var("output", ret_ty)
         value = Call(ExternFunc("_dummy_function"), [], None, [ret_ty])
         value.ty = ret_ty

@@ -200,7 +200,7 @@ class PyExprVisitor(_Base):
 
 
 class PyExprMutator(_Base):
-    """A mutator of expressions. What it makes is emitted by `builder_`, so every binding has its type."""
+    """A mutator of expressions. `builder_` emits the new bindings, so every binding has its type."""
 
     def __init__(self, mod=None):
         self.builder_ = BlockBuilder(mod)
@@ -226,7 +226,7 @@ class PyExprMutator(_Base):
         self._remap[vid] = var
 
     def get_var_remap(self, vid):
-        """What stands for a variable."""
+        """The variable that stands for another one, or itself."""
         return self._remap.get(vid, vid)
 
     def lookup_binding(self, var):

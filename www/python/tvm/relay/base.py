@@ -1,4 +1,4 @@
-"""What nodes have in common, under the names of TVM 0.19."""
+"""Classes that all nodes share, under the names of TVM 0.19."""
 
 from ..ir.base import Node as RelayNode  # noqa: F401
 from ..ir.base import SequentialSpan, SourceName, Span  # noqa: F401

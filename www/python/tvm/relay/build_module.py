@@ -155,7 +155,7 @@ class Executor:
 
 
 def create_executor(kind="debug", mod=None, device=None, target="llvm", params=None):
-    """What evaluates expressions; all kinds are the same here."""
+    """An object that evaluates expressions; all kinds are the same here."""
     if kind not in ("debug", "graph", "vm", "aot"):
         raise RuntimeError(f"unknown execution strategy: {kind}")
     if params:

@@ -22,7 +22,7 @@ RelayExpr = Expr
 
 
 class RelayNode(Expr):
-    """What expressions of Relay have in common."""
+    """The base class of expressions of Relay."""
 
     _is_relay = True
 
@@ -110,7 +110,7 @@ def as_expr(value):
 
 
 class Id(Node):
-    """What makes a variable the same in programs that were rewritten."""
+    """The identity of a variable, which stays the same in programs that were rewritten."""
 
     def __init__(self, name_hint):
         self.name_hint = name_hint
@@ -128,7 +128,7 @@ class Var(RelayNode):
 
     @property
     def vid(self):
-        """What makes it the same variable."""
+        """The identity of the variable."""
         if "_vid" not in self.__dict__:
             self._vid = Id(self.name)
         return self._vid
@@ -211,7 +211,7 @@ class Call(RelayNode, _ir.Call):
 
     @property
     def type_args(self):
-        """What the type parameters are; of a call of an operator whose type is known, the types of the arguments."""
+        """The types of the type parameters; of a call of an operator whose type is known, those of the arguments."""
         if len(self.ty_args) or not isinstance(self.op, Op) or self.ty is MISSING:
             return self.ty_args
         return Array(arg.checked_type for arg in self.args)
@@ -357,7 +357,7 @@ class TupleWrapper:
 
 
 class StorageInfo(Node):
-    """Where values lie in memory; nothing is placed here."""
+    """The places of values in memory; nothing is placed here."""
 
 
 def var(name_hint, type_annotation=None, shape=None, dtype="float32", span=None):

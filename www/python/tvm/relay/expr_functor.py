@@ -192,7 +192,7 @@ class MixedModeMutator(ExprMutator):
     like see a node and what became of it."""
 
     def visit(self, expr):
-        """What an expression becomes."""
+        """The expression that another one becomes."""
         if isinstance(expr, TupleWrapper):
             expr = expr.astuple()
         flat = (Call, Tuple, TupleGetItem)

@@ -86,7 +86,7 @@ def _check_version(source):
 
 
 def parse(source, source_name="from_string", init_module=None, init_meta_table=None):
-    """The module that a text is, with types. What it takes from its metadata may be given: lists of things by their type."""
+    """The module that a text is, with types. Its metadata may be given: lists of things by their type."""
     _check_version(source)
     return read(source, init_module, init_meta_table)
 

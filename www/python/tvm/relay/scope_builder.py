@@ -4,7 +4,7 @@ from .expr import Expr, If, Let, Tuple, TupleWrapper, Var, as_expr
 
 
 class WithScope:
-    """What a `with` over a part of the builder does at its end."""
+    """A `with` over a part of the builder, and the function that runs at its end."""
 
     def __init__(self, enter_value, exit_cb):
         self._enter_value = enter_value
@@ -46,7 +46,7 @@ class ScopeBuilder:
         return var
 
     def if_scope(self, cond):
-        """What is inside of the `with` is the first branch."""
+        """The inside of the `with` is the first branch."""
         self._enter()
 
         def leave():
@@ -59,7 +59,7 @@ class ScopeBuilder:
         return WithScope(None, leave)
 
     def else_scope(self):
-        """What is inside of the `with` is the second branch of the condition before."""
+        """The inside of the `with` is the second branch of the condition before."""
         before = self._ret_values[-1]
         if not isinstance(before, If) or not before.__dict__.pop("_open", False):
             raise RuntimeError("else_scope must follow if_scope")

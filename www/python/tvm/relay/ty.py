@@ -19,7 +19,7 @@ class TypeKind:
 
 
 class RelayType(Type):
-    """What types of Relay have in common."""
+    """The base class of types of Relay."""
 
     _is_relay = True
 
@@ -61,7 +61,7 @@ class TupleType(RelayType, _TupleType):
 
 
 class FuncType(RelayType):
-    """What can be called with arguments of some types."""
+    """The type of a function that takes arguments of some types."""
 
     def __init__(self, arg_types, ret_type, type_params=None, type_constraints=None):
         self.arg_types = Array(arg_types)

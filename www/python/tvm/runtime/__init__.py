@@ -30,7 +30,7 @@ Scriptable = Object
 
 
 class ObjectConvertible:
-    """What can be made an object."""
+    """A value that can be made an object."""
 
 
 def convert(value):
@@ -61,7 +61,7 @@ def enabled(target):
 
 
 def num_threads():
-    """How many threads there are."""
+    """The number of threads."""
     return 1
 
 

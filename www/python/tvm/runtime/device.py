@@ -35,7 +35,7 @@ class Device(Object):
     type = property(lambda self: next(name for name, number in self.NAMES.items() if number == self.device_type))
     exist = property(lambda self: self.device_type == 1)
 
-    # Nobody asks the evaluator for facts about hardware.
+    # The evaluator knows no facts about hardware.
     api_version = available_global_memory = compute_version = device_name = driver_version = l2_cache_size_bytes = max_clock_rate = None
     max_shared_memory_per_block = max_thread_dimensions = max_threads_per_block = multi_processor_count = total_global_memory = warp_size = None
 

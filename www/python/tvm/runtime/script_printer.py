@@ -1,4 +1,4 @@
-"""How programs are printed."""
+"""The printer of programs, and its options."""
 
 from ..ir.base import Node as Scriptable
 from ..script.printer import script

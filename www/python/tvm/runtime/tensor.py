@@ -79,7 +79,7 @@ class Tensor(Object):
         return tuple(reversed(made))
 
     def numel(self):
-        """How many elements there are."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     def is_contiguous(self):

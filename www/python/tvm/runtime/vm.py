@@ -11,7 +11,7 @@ from .tensor import Tensor, tensor
 
 
 class VMInstrumentReturnKind(enum.IntEnum):
-    """What an instrument of the virtual machine answers."""
+    """The answer of an instrument of the virtual machine."""
 
     NO_OP, SKIP_RUN = 0, 1
 
@@ -181,7 +181,7 @@ class VirtualMachine(Object):
         self._inputs[func_name] = (*args, *[kwargs[name] for name in params])
 
     def get_outputs(self, func_name):
-        """What a function gave."""
+        """The result of a function that was run."""
         if func_name not in self._outputs:
             raise StateError(f"{func_name} was not run yet: invoke_stateful does that")
         return self._outputs[func_name]

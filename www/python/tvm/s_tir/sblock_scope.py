@@ -46,16 +46,16 @@ class SBlockScope(Object):
         self._all = dependencies
 
     def get_deps_by_src(self, block):
-        """What depends on a block."""
+        """The dependencies of other blocks on a block."""
         return Array(item for item in self._all if item.src is block)
 
     def get_deps_by_dst(self, block):
-        """What a block depends on."""
+        """The dependencies of a block on other blocks."""
         return Array(item for item in self._all if item.dst is block)
 
 
 class SBlockDependenceInfo(Object):
-    """How the blocks of a module depend on each other."""
+    """The dependencies between the blocks of a module."""
 
     def __init__(self, mod):
         from .schedule.state import ScheduleState
@@ -67,5 +67,5 @@ class SBlockDependenceInfo(Object):
         return self._state.get_sref(block)
 
     def get_sblock_scope(self, block_sref):
-        """How the blocks in a block depend on each other."""
+        """The dependencies between the blocks in a block."""
         return self._state.get_sblock_scope(block_sref)

@@ -348,7 +348,7 @@ class _Reader:
         self.bind(target, value, self.assigned)
 
     def assigned(self, name, value):
-        """What a name stands for after an assignment."""
+        """The value that a name stands for after an assignment."""
         from ..ir.expr import Expr, Var
         from ..tirx.buffer import is_buffer_var
         from ..tirx.expr import IterVar, StringImm, convert

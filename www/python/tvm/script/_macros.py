@@ -28,7 +28,7 @@ class Macro:
         return self if owner is None else functools.partial(self, owner)
 
     def source(self, names):
-        """The text of it for the engine. What it uses from around it gets names of its own, which are added to `names`."""
+        """The text of it for the engine. Values that it uses from around it get names of their own, which are added to `names`."""
         tree = copy.deepcopy(self.tree)
         around = _names_of(self.func) | self.captured
         own = {name: f"{self.__name__}_{name}" for name in self.free() if _is_value(around.get(name))} if self.hygienic else {}

@@ -1,4 +1,4 @@
-"""What stands behind `R.`, `T.` and `I.` when Python itself evaluates it: names that programs are made of. Programs are read
+"""The objects behind `R.`, `T.` and `I.` when Python itself evaluates them: names that programs are made of. Programs are read
 from their source, so these need no more than to be there, to be called and to be indexed."""
 
 import inspect
@@ -35,7 +35,7 @@ class Word:
 
 
 def in_builder(dialect, name):
-    """What a name means within a builder; None outside of one, or where builders have no such name."""
+    """The meaning of a name within a builder; None outside of one, or where builders have no such name."""
     from . import ir_builder
 
     return vars(getattr(ir_builder, dialect)).get(name) if ir_builder.IRBuilder.is_in_scope() else None

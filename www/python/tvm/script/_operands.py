@@ -1,4 +1,4 @@
-"""What operators and names of a tensor program mean where Python computes its statements."""
+"""The meaning of operators and names of a tensor program where Python computes its statements."""
 
 import ast
 import operator

@@ -117,7 +117,7 @@ class _Call:
         self.module = next((node for node in tree.body if isinstance(node, ast.ClassDef) and function in node.body), None)
 
     def expanded(self):
-        """What takes its place."""
+        """The expression that takes its place."""
         if not _is_emit_te(self.call, self.names):
             return self.result(*self.arguments(self.call.func, self.call.args))
         if self.module is None:
@@ -134,7 +134,7 @@ class _Call:
         return _evaluated(func, self.names), [make(operands) for make in positional], {name: make(operands) for name, make in keywords.items()}
 
     def result(self, func, args, kwargs):
-        """What a function gives, in the words of the program."""
+        """The result of a function, in the words of the program."""
         from ..ir.expr import Expr
 
         made = func(*args, **kwargs)

@@ -46,7 +46,7 @@ class _Names(Object):
 
 
 def _usable(value, depth=0):
-    """What the parser can be told of a value of Python; None where it is nothing that it knows."""
+    """A value of Python as the parser can be told of it; None where it is nothing that it knows."""
     from ..te.tensor import Tensor
     from ..tirx.buffer import is_buffer_var
     from ..tirx.expr import BufferRef
@@ -129,7 +129,7 @@ def _without_nonlocal(text, tree):
 
 
 def read(text, names, origin=None, infer=True):
-    """Reads a text among values of names. Gives a module or a function. What the engine cannot read, Python computes."""
+    """Reads a text among values of names. Gives a module or a function. Python computes a program that the engine cannot read."""
     tree = _tree_of(text) if "prim_func" in text else None
     if tree is None:
         return _read(text, names, origin, infer)
@@ -246,7 +246,7 @@ def read_program(source, given=None, origin=None, infer=True):
 
 
 def _range(text, node):
-    """Where the first line of a node begins and ends, in bytes."""
+    """The begin and the end of the first line of a node, in bytes."""
     lines = text.splitlines(keepends=True)
     start = sum(len(line.encode()) for line in lines[: node.lineno - 1])
     end = node.end_col_offset if node.end_lineno == node.lineno else len(lines[node.lineno - 1].rstrip().encode())
@@ -306,7 +306,7 @@ def names_around(depth, func=None):
 
 
 def closure_names(func):
-    """What names mean inside of a function."""
+    """The values of names inside of a function."""
     return func.__globals__ | _nonlocals(func)
 
 

@@ -5,7 +5,7 @@ import types
 
 
 def libinfo():
-    """How the engine was built."""
+    """The options with which the engine was built."""
     return {"USE_LLVM": "OFF", "USE_CUDA": "OFF"}
 
 

@@ -37,7 +37,7 @@ class Question:
         return self
 
     def prims(self, values):
-        """How many scalars, and they."""
+        """The number of scalars, and the scalars."""
         return self.number(len(values)).prim(*values)
 
     def var(self, value):

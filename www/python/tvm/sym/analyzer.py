@@ -25,7 +25,7 @@ class CompareResult(enum.IntEnum):
 
 
 class Extension(enum.Flag):
-    """What the simplifier does beyond its rules."""
+    """The work that the simplifier does beyond its rules."""
 
     NoExtensions = 0
     TransitivelyProveInequalities = 1
@@ -147,7 +147,7 @@ class Analyzer(Object):
         return self.const_int_bound(self.rewrite_simplify(expr)).max_value < upper_bound
 
     def try_compare(self, lhs, rhs, propagate_inequalities=True):
-        """What the stated facts say of the order of two expressions."""
+        """The order of two expressions, as far as the stated facts say it."""
         return CompareResult(Question().prim(lhs, rhs).number(propagate_inequalities).ask("try_compare", self)[0])
 
     def set_maximum_rewrite_steps(self, maximum):
@@ -201,7 +201,7 @@ class Analyzer(Object):
 
     @property
     def enabled_extensions(self):
-        """What the simplifier does beyond its rules."""
+        """The work that the simplifier does beyond its rules."""
         return Extension(Question().ask("extensions", self)[0])
 
     @enabled_extensions.setter

@@ -9,12 +9,12 @@ _ENDS = [Var("neg_inf", "handle"), Var("pos_inf", "handle")]
 
 
 def neg_inf():
-    """What is below everything."""
+    """The bound below everything."""
     return _ENDS[0]
 
 
 def pos_inf():
-    """What is above everything."""
+    """The bound above everything."""
     return _ENDS[1]
 
 
@@ -75,17 +75,17 @@ def _estimate(covering, region, var_dom, predicate, analyzer):
 
 
 def estimate_region_lower_bound(region, var_dom, predicate, analyzer=None):
-    """What is surely touched along each axis of a region while variables run; None where that is not found."""
+    """The indices surely touched along each axis of a region while variables run; None where they are not found."""
     return _estimate(False, region, var_dom, predicate, analyzer)
 
 
 def estimate_region_strict_bound(region, var_dom, predicate, analyzer=None):
-    """What is touched along each axis of a region while variables run, exactly; None where that is not found."""
+    """The indices touched along each axis of a region while variables run, exactly; None where they are not found."""
     return _estimate(False, region, var_dom, predicate, analyzer)
 
 
 def estimate_region_upper_bound(region, var_dom, predicate, analyzer=None):
-    """What is touched at most along each axis of a region while variables run."""
+    """The indices touched at most along each axis of a region while variables run."""
     return _estimate(True, region, var_dom, predicate, analyzer)
 
 

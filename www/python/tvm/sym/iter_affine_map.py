@@ -77,7 +77,7 @@ class IterMapResult(Object):
 
 
 class IterMapLevel(enum.IntEnum):
-    """What is required of indices together: each value once, at least once, or nothing."""
+    """The requirement on indices together: each value once, at least once, or nothing."""
 
     Bijective, Surjective, NoCheck = 0, 1, 3
 

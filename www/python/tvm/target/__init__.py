@@ -1,4 +1,4 @@
-"""What programs are compiled for. Nothing is compiled here: a target is its description."""
+"""The targets of compilation. Nothing is compiled here: a target is its description."""
 
 from .._codes import TARGET_KINDS
 from .._node import Object
@@ -169,7 +169,7 @@ class Target(Object):
         self.host = host if host is None or isinstance(host, Target) else Target(dict(host))
 
     def _said(self):
-        """What it is, with defaults."""
+        """The kind, the keys, the attributes with defaults, and the tag."""
         return self.kind.name, sorted(self.keys), sorted(self.attrs.items(), key=str), self.tag
 
     def __eq__(self, other):
@@ -242,7 +242,7 @@ class Target(Object):
 
 
 class VirtualDevice(Object):
-    """Where a value is: a device, the target that it is computed for, a kind of memory."""
+    """The place of a value: a device, the target that it is computed for, a kind of memory."""
 
     def __init__(self, device=None, target=None, memory_scope=""):
         self.device_type_int = -1 if device is None else device.device_type

@@ -1,4 +1,4 @@
-"""What makes tensors of tensor expressions."""
+"""The functions that make tensors of tensor expressions."""
 
 import inspect
 from numbers import Integral

@@ -46,7 +46,7 @@ def _lowered(add, func, args, kwargs):
 
 
 class _Operands:
-    """What the function is given for its arguments, over variables of the tensor program."""
+    """The values that the function is given for its arguments, over variables of the tensor program."""
 
     def __init__(self):
         self.given, self.params = [], []
@@ -72,7 +72,7 @@ class _Operands:
         return made
 
     def __call__(self, value):
-        """What the function is given for a value."""
+        """The argument that the function is given for a value."""
         from ..ir.expr import Expr, Var, is_prim_expr
         from .._node import Object
         from ..ir.type import ShapeType, TensorType, Type

@@ -145,7 +145,7 @@ class Tensor(Expr):
 
 
 class Operation(Object):
-    """What gives tensors."""
+    """An operation that gives tensors."""
 
     tag = ""
     num_outputs = 1
@@ -196,7 +196,7 @@ def tensors_in(values):
 
 
 class BaseComputeOp(Operation):
-    """What computes tensors element by element."""
+    """An operation that computes tensors element by element."""
 
 
 def _check_reductions(body):

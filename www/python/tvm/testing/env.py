@@ -1,4 +1,4 @@
-"""What a machine has: nothing but the evaluator."""
+"""The features of a machine: it has nothing but the evaluator."""
 
 
 def __getattr__(name):

@@ -153,7 +153,7 @@ def parametrize_targets(*args):
 
 
 def object_use_count(obj):
-    """How often an object is used: by whoever asks."""
+    """The number of uses of an object: the one of the caller."""
     return 1
 
 

@@ -1,4 +1,4 @@
-"""What constructors and operators of scalars and statements refuse, in TVM's words."""
+"""The refusals of constructors and operators of scalars and statements, in TVM's words."""
 
 import math
 

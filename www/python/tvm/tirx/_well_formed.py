@@ -1,4 +1,4 @@
-"""Where in a program a variable is used or defined that makes it ill-formed."""
+"""The places of a program where the use or definition of a variable makes it ill-formed."""
 
 import re
 
@@ -185,7 +185,7 @@ def located(obj, problem):
 
 
 def across_functions(obj):
-    """What is wrong about variables that several functions of a module define."""
+    """The error about variables that several functions of a module define, or None."""
     if not isinstance(obj, IRModule) or len(obj.functions) < 2:
         return None
     for item, first, second, nested in _walked(obj).redefined:

@@ -12,7 +12,7 @@ from ..ir.type import PointerType, PrimType, Type
 
 
 class BufferAccessKind(enum.IntFlag):
-    """What a pointer is used for."""
+    """The use of a pointer."""
 
     READ, WRITE = 1, 2
 
@@ -117,7 +117,7 @@ def _new(name, shape, dtype, strides=(), elem_offset=None, scope="global", align
 
 
 class _BufferMethods:
-    """What variables can do that are buffers."""
+    """Methods of variables that are buffers."""
 
     @property
     def data(self):
@@ -131,7 +131,7 @@ class _BufferMethods:
 
     @property
     def elem_offset(self):
-        """Where its first element is."""
+        """The place of its first element."""
         from .expr import IntImm
 
         if self._offset is not None:
@@ -336,7 +336,7 @@ def _graft():
 
 
 _FIELDS = frozenset("shape strides data elem_offset data_alignment offset_factor layout allocated_addr byte_offset dtype".split())
-"""What only variables tell that are buffers."""
+"""Attributes that only variables have that are buffers."""
 
 
 def _missing(self, name):

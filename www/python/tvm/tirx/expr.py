@@ -498,7 +498,7 @@ class Let(PrimNode):
 
 
 class CommReducer(PrimNode):
-    """How pairs of values are made one."""
+    """The function that makes pairs of values one."""
 
     def __call__(self, lhs, rhs):
         from .functor import substitute

@@ -148,7 +148,7 @@ class Mapping:
         return found
 
     def visit(self, node):
-        """What stands for a node."""
+        """The node that stands for another one."""
         if isinstance(node, Var):
             new = self.find_var(node)
             if new is None:

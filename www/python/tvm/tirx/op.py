@@ -219,7 +219,7 @@ def _trunc_div(x, y):
 
 
 def _no_rest(a, b):
-    """What is left of 0, or of a division by 1; None for other numbers."""
+    """The remainder of 0, or of a division by 1; None for other numbers."""
     if not _is_index(a.dtype):
         return None
     return a if _is(a, 0) else const(0, a.dtype) if _is(b, 1) else None

@@ -25,7 +25,7 @@ class Stmt(Node):
 
 
 class ForKind(enum.IntEnum):
-    """How the iterations of a loop run."""
+    """The way in which the iterations of a loop run."""
 
     SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = 0, 1, 2, 3, 4
 

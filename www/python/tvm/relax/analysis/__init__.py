@@ -180,13 +180,13 @@ def has_reshape_pattern(func):
 
 
 class BaseCheckResult(enum.IntEnum):
-    """How far a type is a base of another one."""
+    """The degree to which a type is a base of another one."""
 
     FAIL_L0, FAIL_L1, FAIL_L2, PASS = 0, 1, 2, 3
 
 
 def type_base_check(base, derived):
-    """How far a type is a base of another one."""
+    """The degree to which a type is a base of another one."""
     return _ask(Analysis.TYPE_BASE_CHECK, *numbers(TYPE, [base, derived]))[0]
 
 

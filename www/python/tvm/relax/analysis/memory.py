@@ -1,4 +1,4 @@
-"""How much memory a program asks for."""
+"""Estimates the memory that a program asks for."""
 
 from ...ir.expr import Call
 from ...ir.module import IRModule
@@ -55,7 +55,7 @@ class _Allocations(PyExprVisitor):
         return size
 
     def text(self, name):
-        """What TVM says of a function."""
+        """The report of TVM on a function."""
         dynamic = f", and {self.dynamic} dynamic-size allocation(s)" if self.dynamic else ""
         lines = [
             f"- Function {name}:",
@@ -70,7 +70,7 @@ class _Allocations(PyExprVisitor):
 
 
 def estimate_memory_usage(mod):
-    """What the functions of a module allocate, before memory is planned and after, as a text. It is static: branches
+    """The memory that the functions of a module allocate, before it is planned and after, as a text. It is static: branches
     and calls count once."""
     if isinstance(mod, Function):
         mod = IRModule({"main": mod})

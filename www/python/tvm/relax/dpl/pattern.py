@@ -15,7 +15,7 @@ class DFPattern(Node):
     _kind = "wildcard"
 
     def _items(self):
-        """What it is made of: patterns and numbers."""
+        """The parts of a pattern: patterns and numbers."""
         return []
 
     def __call__(self, *args, varg_default_wildcard=False, add_constraint=True):
@@ -59,7 +59,7 @@ class DFPattern(Node):
         return self.extract_matched_expr(expr, var2val) is not None
 
     def extract_matched_expr(self, expr, var2val=None):
-        """What each part of the pattern stands for, or None."""
+        """The expression that each part of the pattern stands for, or None."""
         sent = Sent([self])
         bound = [part for pair in (var2val or {}).items() for part in pair]
         ids = numbers(EXPR, [expr, *bound])

@@ -61,7 +61,7 @@ def call(name, args, kwargs):
     attrs = {attr["name"] for attr in relax_operators().get(name, ((), (), False, ()))[3]}
 
     def word(name, value):
-        """How an argument stands in the text: a map of indices and a number with its type as they are written, anything else as a name."""
+        """An argument as it stands in the text: a map of indices and a number with its type as they are written, anything else as a name."""
         if isinstance(value, types.FunctionType):
             value = IndexMap.from_func(value)
         if isinstance(value, IndexMap):
@@ -89,7 +89,7 @@ def call(name, args, kwargs):
 
 
 def _error_of(name, message):
-    """What TVM raises where a call cannot be made: most often an argument is of another kind."""
+    """The error that TVM raises where a call cannot be made: most often an argument is of another kind."""
     if "copies an extent" in message:
         return IndexError(message)
     return InternalError(message) if name == "reshape" and "Reshape" in message else TypeError(message)

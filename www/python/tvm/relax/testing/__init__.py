@@ -7,7 +7,7 @@ from .ast_printer import ASTPrinter, dump_ast
 
 
 _LATER = {"get_relax_matmul_module": "matmul", "get_relax_attention_module": "attention", "get_relax_stacked_attention_module": "attention"}
-"""Modules of names. Those and the layers are read when somebody asks for them, and not with every script."""
+"""Modules of names. Those and the layers are read when a script asks for them, and not with every script."""
 
 
 def __getattr__(name):

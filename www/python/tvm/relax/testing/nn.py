@@ -34,7 +34,7 @@ def _mapped(result, each):
 
 
 def checkpoint(func, *args, **kwargs):
-    """What a function gives, computed again in the backward pass from its arguments, which are kept."""
+    """The result of a function, computed again in the backward pass from its arguments, which are kept."""
     mark = lambda value: op.grad.start_checkpoint(value) if isinstance(value, Expr) else value  # noqa: E731
     result = func(*[mark(value) for value in args], **{key: mark(value) for key, value in kwargs.items()})
     return _mapped(result, op.grad.end_checkpoint)

@@ -1,4 +1,4 @@
-"""What training adds to a model: a loss, gradients, an optimizer, and a loop around them."""
+"""Parts that training adds to a model: a loss, gradients, an optimizer, and a loop around them."""
 
 from . import loss, optimizer, utils
 from .setup_trainer import SetupTrainer

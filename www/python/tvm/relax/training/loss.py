@@ -29,7 +29,7 @@ class Loss:
 
     @property
     def num_backbone_outputs(self):
-        """How many outputs of the model the loss takes."""
+        """The number of outputs of the model that the loss takes."""
         return self._num_backbone_outputs
 
     def _with_reduction(self, expr):

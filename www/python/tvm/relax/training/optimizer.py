@@ -13,7 +13,7 @@ from ..expr import const
 
 
 class Optimizer:
-    """What optimizers share: the parameters, their one element type, and the state, which begins with the step."""
+    """The base class of optimizers: the parameters, their one element type, and the state, which begins with the step."""
 
     def __init__(self, name):
         self.name = name

@@ -35,7 +35,7 @@ class SetupTrainer:
         self._legalize = legalize
 
     def _counts(self, mod):
-        """How many inputs, parameters and states the model has."""
+        """The numbers of inputs, parameters and states of the model."""
         if not check_well_formed(mod):
             raise _refused("The backbone module is not well formed.")
         try:

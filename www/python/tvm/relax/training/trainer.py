@@ -100,7 +100,7 @@ class Trainer:
         return [tensor(value, self.device) for value in inputs] + self._params + self._states
 
     def predict(self, *input_instances):
-        """What the model gives, without its states."""
+        """The results of the model, without its states."""
         result = self.vm[self.BACKBONE_FUNC](*self._inputs(input_instances))
         if self._state_num != 0:
             result = result[: -self._state_num]

@@ -37,7 +37,7 @@ def LegalizeOps(customize_legalize_map=None, skip_ops=None, enable_warning=False
 
 
 def AlterOpImpl(op_impl_map, op_buffer_transforms):
-    """A pass that replaces tensor programs by their attribute `operator_name`. What goes into the new one and comes out of it is
+    """A pass that replaces tensor programs by their attribute `operator_name`. Arguments of the new one and its results are
     brought to its layouts and back, by a map of indices for each buffer."""
     from .alter_op_impl import alter_op_impl_pass
 
@@ -179,7 +179,7 @@ class FusionPattern:
 
 
 class PatternCheckContext:
-    """What a check of a pattern may look at."""
+    """The facts about a match that a check of a pattern may look at."""
 
     def __init__(self, matched_expr, annotated_expr, matched_bindings, var_usages, value_to_bound_var):
         self.matched_expr = matched_expr

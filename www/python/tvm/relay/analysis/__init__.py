@@ -294,7 +294,7 @@ def all_dtypes(expr):
 
 
 class Feature(IntEnum):
-    """What a program uses."""
+    """A feature that a program uses."""
 
     fVar = 0
     fGlobalVar = 1
@@ -354,7 +354,7 @@ def detect_feature(a, b=None):
 
 
 def list_op_freqs(mod):
-    """How often each operator is called."""
+    """Counts the calls of each operator."""
     found = Counter()
     for func in mod.functions.values():
         for node in _walk.post_order(func):
@@ -364,7 +364,7 @@ def list_op_freqs(mod):
 
 
 def list_fake_quantized_op_freqs(mod):
-    """How often each operator is called between a dequantize and a quantize, in regions that are data flow only."""
+    """Counts the calls of each operator between a dequantize and a quantize, in regions that are data flow only."""
     from ..transform import InferType
 
     found = Counter()

@@ -18,7 +18,7 @@ def _graph(root):
     nodes, order = {}, []
 
     def parts(expr, node):
-        """What an expression depends on: pairs of a parent and a child, which is an expression or a node."""
+        """The dependencies of an expression: pairs of a parent and a child, which is an expression or a node."""
         match expr:
             case If():
                 yes, no = _Node(), _Node()

@@ -10,7 +10,7 @@ from ..type_functor import _parts
 
 
 class _Node:
-    """What is known of an occurrence of a type."""
+    """Facts about an occurrence of a type."""
 
     def __init__(self, resolved):
         self.resolved = resolved
@@ -46,7 +46,7 @@ def _number(extent):
 
 
 class Reporter:
-    """What a relation tells."""
+    """Takes the findings of a relation."""
 
     def __init__(self, solver):
         self._solver = solver
@@ -257,7 +257,7 @@ class Solver:
             self._queue.append(relation)
 
     def resolve(self, ty):
-        """What is known of a type."""
+        """The type as far as it is known."""
         if id(ty) in self._nodes:
             ty = self._node(ty).resolved
         return self._replaced(ty, lambda part: self._node(part).resolved if isinstance(part, _ty.IncompleteType) else None)

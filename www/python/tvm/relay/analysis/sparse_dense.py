@@ -11,7 +11,7 @@ SparseAnalysisResult = namedtuple("SparseAnalysisResult", ["weight_name", "weigh
 
 
 def filled(weight):
-    """How many elements are not zero."""
+    """The number of elements that are not zero."""
     return sum(1 for value in weight.reshape(-1).tolist() if value)
 
 

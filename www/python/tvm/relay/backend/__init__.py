@@ -1,4 +1,4 @@
-"""What runs programs: the evaluator, under the names of TVM's executors."""
+"""The evaluator, which runs programs, under the names of TVM's executors."""
 
 from ...contrib import graph_executor  # noqa: F401
 from . import executor_factory, interpreter, vm

@@ -55,7 +55,7 @@ class CustomCostEstimator(CostEstimator):
         self.py_fn_estimator = py_fn_estimator
 
     def estimate(self, mod, target):
-        """What the function says."""
+        """The cost that the function says."""
         return float(get_global_func(self.py_fn_estimator)(mod, target))
 
 
@@ -72,7 +72,7 @@ class _Spec:
         self.name, self.target, self.rule = name, target, rule
 
     def candidates(self, graph):
-        """What it takes of an expression; predicates see its target."""
+        """The parts of an expression that it takes; predicates see its target."""
         with self.target:
             return [one.named(self.name) for one in self.rule(graph, self)]
 

@@ -138,7 +138,7 @@ def projections(graph, known):
 
 
 def combined(rule, combiners):
-    """What a rule finds, and what combiners make of it."""
+    """A rule for the candidates of another one, and for those that combiners make of them."""
     if not combiners:
         return rule
 
@@ -164,7 +164,7 @@ def calls_of_operators(graph, spec):
 
 
 def looks_like(name, pattern, predicate=None):
-    """What looks like a pattern, as a function with a name."""
+    """A rule for the parts that look like a pattern, as functions with a name."""
 
     def find(graph, spec):
         found, matcher = [], Matcher(graph.expr)
@@ -186,7 +186,7 @@ def looks_like(name, pattern, predicate=None):
 
 
 def only_valid(rule, max_depth):
-    """What can become a function with one result."""
+    """A rule for the candidates that can become a function with one result."""
     return lambda graph, spec: [one for one in rule(graph, spec) if one.sub.is_valid(1, False, max_depth)]
 
 
@@ -204,14 +204,14 @@ _AS_TVM = ((OUT_FUSABLE, BROADCAST), (BROADCAST, REDUCE), (INJECTIVE, INJECTIVE)
 
 
 def tvm_rule():
-    """What TVM itself would fuse."""
+    """The rule for the parts that TVM itself would fuse."""
     depth = _depth("tvm_max_depth")
     combiners = [by_kinds(*_AS_TVM, max_depth=depth), tuple_arguments, projections]
     return only_valid(combined(calls_of_operators, combiners), depth)
 
 
 _STYLES = {"cutlass": "NoFusion", "cublas": "NoFusion", "cudnn": "NoFusion", "tensorrt": "TVMFusion"}
-"""How compilers fuse what they take, where they do not fuse everything."""
+"""The way in which compilers fuse the parts that they take, where they do not fuse everything."""
 
 
 def _style(compiler):
@@ -225,7 +225,7 @@ def _style(compiler):
 
 
 def compiler_rule(compiler, rows):
-    """What another compiler takes, by its patterns, as functions for it."""
+    """The rule for the parts that another compiler takes, by its patterns, as functions for it."""
     depth = _depth("byoc_max_depth")
     rules = [looks_like(*row) for row in rows]
     style = _style(compiler)

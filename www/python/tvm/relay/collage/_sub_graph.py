@@ -47,7 +47,7 @@ _LABELS = ((Function, "fn"), (Let, "let"), (If, "if"), (RefCreate, "ref"), (RefR
 
 
 def kind_and_label(expr):
-    """How freely an expression is fused, and a word for it."""
+    """The kind of fusion that an expression allows, and a word for it."""
     match expr:
         case Call() if isinstance(expr.op, Op):
             kind = expr.op.get_attr("TOpPattern")
@@ -114,7 +114,7 @@ class Dataflow:
 
 
 def kind_and_label_of(graph, inside):
-    """How freely a set of nodes is fused, and a word for it."""
+    """The kind of fusion that a set of nodes allows, and a word for it."""
     found = [kind_and_label(graph.refs[at]) for at in indexes(inside)]
     return max([ELEMWISE, *(kind for kind, _ in found)]), "+".join(label for _, label in found if label)
 
@@ -241,7 +241,7 @@ def rewrite_all(graph, subs):
 
 
 class _Typed(ExprMutator):
-    """What it makes has the types of what was there."""
+    """Rewrites expressions, which keep the types that they had."""
 
     def visit(self, expr):
         new = super().visit(expr)

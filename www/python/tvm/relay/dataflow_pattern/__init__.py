@@ -298,7 +298,7 @@ def match(pattern, expr):
 
 
 class DFPatternCallback:
-    """What takes the place of what looks like a pattern: a class of the user's says `pattern` and `callback`."""
+    """A replacement of expressions that look like a pattern: a class of the user's says `pattern` and `callback`."""
 
     def __init__(self, require_type=False, rewrite_once=False):
         self.pattern = None
@@ -310,7 +310,7 @@ class DFPatternCallback:
         return rewrite(self, expr)
 
     def callback(self, pre, post, node_map):
-        """What takes the place of a match: the expression before, after its parts were rewritten, and what was matched."""
+        """The replacement of a match, by the expression before, after its parts were rewritten, and what was matched."""
         raise NotImplementedError()
 
 

@@ -20,13 +20,13 @@ class Matcher:
 
     @property
     def graph(self):
-        """Who uses whom."""
+        """The graph of the uses of each expression."""
         if self._graph is None:
             self._graph = Graph(self._root)
         return self._graph
 
     def match(self, pattern, expr):
-        """What each pattern stands for, a list each; None where the expression does not look like the pattern."""
+        """The expressions that each pattern stands for, as lists; None where the expression does not look like the pattern."""
         self.found, self._trail = {}, []
         return self.found if self.visit(pattern, expr) else None
 
@@ -206,7 +206,7 @@ class Matcher:
         return bool(first)
 
     def _steps(self, e):
-        """What an expression is computed from; of a call without its callee, constants and variables."""
+        """The expressions that one is computed from; of a call without its callee, constants and variables."""
         parts = [node.ref for node in self.graph.of(e).inputs]
         if not isinstance(e, Call):
             return parts

@@ -62,7 +62,7 @@ class Grouper:
                 self._add(node, {key: list(value) for key, value in found.items()})
 
     def _inner(self, found):
-        """What stands between a parent and a child, and the bodies of functions: no operands of the match."""
+        """The nodes from a parent to a child, and the bodies of functions: no operands of the match."""
         from . import DominatorPattern, FunctionPattern
 
         inner = set()

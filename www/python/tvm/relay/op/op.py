@@ -1,4 +1,4 @@
-"""What is registered about operators."""
+"""Facts that are registered about operators."""
 
 import warnings
 
@@ -6,7 +6,7 @@ from ...ir.op import Op, register_op, register_op_attr
 
 
 class OpPattern:
-    """How an operator can be fused."""
+    """The way in which an operator can be fused."""
 
     ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, OUT_ELEMWISE_FUSABLE, TUPLE, OPAQUE = 0, 1, 2, 3, 4, 7, 8
 

@@ -122,7 +122,7 @@ def realize():
 
 
 def prerequisite_optimize(mod, params=None):
-    """What is done before: batch normalization and biases become sums and products."""
+    """The program made ready: batch normalization and biases become sums and products."""
     from .. import transform
     from ..build_module import bind_params_by_name
 

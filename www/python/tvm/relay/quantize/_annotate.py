@@ -4,7 +4,7 @@ from ..op import _make
 
 
 class QAnnotateKind:
-    """What a value is to the quantizer."""
+    """The role of a value for the quantizer."""
 
     IDENTITY, INPUT, WEIGHT, ACTIVATION, BIAS = 0, 1, 2, 3, 4
 

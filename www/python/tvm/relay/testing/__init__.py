@@ -1,4 +1,4 @@
-"""What tests of Relay use: types and passes over an expression, random tensors, small networks."""
+"""Helpers for tests of Relay: types and passes over an expression, random tensors, small networks."""
 
 import collections
 
@@ -56,7 +56,7 @@ def rand(dtype, *shape):
 
 
 def count_ops(expr):
-    """How often each operator is called."""
+    """Counts the calls of each operator."""
     found = collections.Counter()
 
     class Count(ExprVisitor):

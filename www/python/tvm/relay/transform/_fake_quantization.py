@@ -49,7 +49,7 @@ def _run(mod, text, rules, hard_fail):
 
 
 def _read(words):
-    """What the nodes around a call stand for."""
+    """The affine types that the nodes around a call stand for."""
     found, at = {}, 1
     while at < len(words):
         node, fields = get(EXPR, words[at]), words[at + 1]

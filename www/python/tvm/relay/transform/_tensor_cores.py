@@ -1,4 +1,4 @@
-"""What Legalize does for `cuda`: extents are padded to those that tensor cores take, and results cut to what they were."""
+"""The work of Legalize for `cuda`: extents are padded to those that tensor cores take, and results cut to what they were."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What functions that infer layouts give."""
+"""The results of functions that infer layouts."""
 
 
 class InferCorrectLayoutOutput:

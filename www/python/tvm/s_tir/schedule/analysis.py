@@ -95,7 +95,7 @@ def suggest_index_map(buffer, indices, loops, predicate):
 
 
 class TensorizeInfo(Object):
-    """How the loops around a block stand for those of a description."""
+    """The map from the loops around a block to those of a description."""
 
     def __init__(self, loop_map, desc_loop_indexer, block_iter_paddings):
         self.loop_map, self.desc_loop_indexer = Map(loop_map), Map(desc_loop_indexer)
@@ -103,7 +103,7 @@ class TensorizeInfo(Object):
 
 
 class AutoTensorizeMappingInfo(Object):
-    """How the variables of a block can be those of a description."""
+    """The map from the variables of a block to those of a description."""
 
     def __init__(self, **fields):
         self.__dict__.update(fields)
@@ -258,7 +258,7 @@ def _mapping(compared, iters, desc_iters):
 
 
 def get_auto_tensorize_mapping_info(sch, block, desc_func):
-    """How a block could be put into the form of a description; None if it does something else."""
+    """The map that puts a block into the form of a description; None if it does something else."""
     ours, (theirs, _) = sch.get(block), _description(desc_func)
     compared = _Comparison()
     if not compared.same(ours.body, theirs.block.body):

@@ -10,7 +10,7 @@ from ..sblock_scope import StmtSRef
 
 
 class RV(Object):
-    """What an instruction gives: a block, a loop or a number."""
+    """The result of an instruction: a block, a loop or a number."""
 
     letter = ""
 

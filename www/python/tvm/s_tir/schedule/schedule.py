@@ -314,7 +314,7 @@ class Schedule(Object):
         return self._buffer_arg(block, index, "read" if reads else "write")[1]
 
     def _buffer_arg(self, block, buffer, required=None):
-        """What a block does with a buffer, and the place of the buffer among those; it is named in one of several ways."""
+        """The use of a buffer by a block, and the place of the buffer among such; it is named in one of several ways."""
         stmt = self.get(block)
         uses = [("read", at, region.buffer) for at, region in enumerate(stmt.reads)]
         uses += [("write", at, region.buffer) for at, region in enumerate(stmt.writes)]
@@ -574,7 +574,7 @@ class Schedule(Object):
         return made
 
     def enter_postproc(self):
-        """What follows is done after the search."""
+        """Begins the instructions that run after the search."""
         return self._do("enter_postproc", None)
 
     def __getattr__(self, name):

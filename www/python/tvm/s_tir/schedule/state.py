@@ -14,7 +14,7 @@ CachedFlags = collections.namedtuple("CachedFlags", ["affine_binding", "region_c
 
 
 class ScheduleDebugMask(enum.IntEnum):
-    """What is checked after each instruction; the engine checks always."""
+    """The checks after each instruction; the engine checks always."""
 
     VERIFY_SREF_TREE, VERIFY_CACHED_FLAGS = 1, 2
 
@@ -75,7 +75,7 @@ class ScheduleState(Object):
         return CachedFlags(bool(bits & 1), bool(bits & 2), bool(bits & 4))
 
     def get_sblock_scope(self, block_sref):
-        """How the blocks in a block depend on each other."""
+        """The dependencies between the blocks in a block."""
         _, edges = self._known()[id(block_sref.stmt)]
         place = lambda number: self._srefs[id(_block(number))]  # noqa: E731
         return SBlockScope([Dependency(place(src), place(dst), kind) for src, dst, kind in edges])

@@ -46,7 +46,7 @@ class Trace(Object):
         self.insts, self.decisions = Array(insts), Map(decisions or {})
 
     def get_decision(self, inst):
-        """What an instruction decided; None where it decided nothing."""
+        """The decision of an instruction; None where it decided nothing."""
         return self.decisions.get(inst)
 
     def append(self, inst, decision=None):

@@ -1,4 +1,4 @@
-"""The constants that name intrinsics, by the module of TVM that they stand in. What an intrinsic is the engine knows by its name."""
+"""The constants that name intrinsics, by the module of TVM that they stand in. The engine knows an intrinsic by its name."""
 
 _TEXTS = {
     "arm_cpu": """

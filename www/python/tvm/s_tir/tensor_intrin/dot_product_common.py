@@ -6,7 +6,7 @@ globals().update(NAMES["dot_product_common"])
 
 
 def get_dp4a_intrin(dtype_a, dtype_b, dtype_c):
-    """What the dot product computes, and how it is done."""
+    """The computation of the dot product, and its implementation."""
     from .. import TensorIntrin
 
     short = {"int8": "s8", "uint8": "u8", "int32": "s32", "uint32": "u32"}

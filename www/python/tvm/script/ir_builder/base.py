@@ -73,7 +73,7 @@ class IRBuilder:
 
 
 def known(words, name, module):
-    """What a name means outside of builders, unless it is only a word of a text."""
+    """The meaning of a name outside of builders, unless it is only a word of a text."""
     found = getattr(words, name)
     if type(found) is Word:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")

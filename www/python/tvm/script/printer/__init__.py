@@ -223,7 +223,7 @@ def to_json(node):
 
 
 def of_json(text):
-    """What `to_json` was given; of JSON that TVM wrote, a program or the metadata of one."""
+    """The object that `to_json` was given; of JSON that TVM wrote, a program or the metadata of one."""
     import json
 
     from ...script.parser import Metadata, read_program

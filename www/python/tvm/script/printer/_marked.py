@@ -195,7 +195,7 @@ def _parts(node):
 
 
 def _places(root, wanted):
-    """Where an object is in a program: its paths, each with the object that the text shows for it, and when its text ends."""
+    """The places of an object in a program: its paths, each with the object that the text shows for it, and when its text ends."""
     from ...tirx.stmt import SBlockRealize
 
     found, todo, left = [], [(AccessPath.root(), root, None)], 0

@@ -11,7 +11,7 @@ _SIGNS = dict(zip(
     "- ~ not + - * / // % ** << >> & | ^ < <= == != > >= and or @".split(),
 ))  # fmt: skip
 _LAMBDA, _CHOICE, _OR, _AND, _NOT, _COMPARE, _BIT_OR, _BIT_XOR, _BIT_AND, _SHIFT, _ADD, _MULT, _UNARY, _POWER, _ATOM = range(1, 16)
-"""How tightly things bind (https://docs.python.org/3/reference/expressions.html#operator-precedence)."""
+"""The levels of precedence (https://docs.python.org/3/reference/expressions.html#operator-precedence)."""
 _BINDS = {
     Kind.USub: _UNARY, Kind.Invert: _UNARY, Kind.Not: _NOT, Kind.Add: _ADD, Kind.Sub: _ADD, Kind.Mult: _MULT, Kind.Div: _MULT,
     Kind.FloorDiv: _MULT, Kind.Mod: _MULT, Kind.Pow: _POWER, Kind.LShift: _SHIFT, Kind.RShift: _SHIFT, Kind.BitAnd: _BIT_AND,

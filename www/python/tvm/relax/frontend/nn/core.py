@@ -263,7 +263,7 @@ class Module(SubroutineMixin):
 
 
 class _Values:
-    """What lists and dictionaries of modules and of parameters have in common."""
+    """The base class of lists and dictionaries of modules and of parameters."""
 
     def _all(self):
         raise NotImplementedError
@@ -319,15 +319,15 @@ class _Dict(_Values):
         return self._held.keys()
 
     def values(self):
-        """What they name."""
+        """The values of the names."""
         return self._held.values()
 
     def items(self):
-        """The names with what they name."""
+        """The names with their values."""
         return self._held.items()
 
     def get(self, key, default=None):
-        """What has this name, or the default."""
+        """The value of this name, or the default."""
         return self._held.get(key, default)
 
     def update(self, other):
@@ -340,7 +340,7 @@ class _Dict(_Values):
         self._held.clear()
 
     def pop(self, key):
-        """Removes and returns what has this name."""
+        """Removes and returns the value of this name."""
         return self._held.pop(key)
 
 

@@ -17,7 +17,7 @@ def add_extern(mod):
 
 
 class Exporter:
-    """What is exported at the moment."""
+    """The export that is under way."""
 
     _tls = threading.local()
 
@@ -97,7 +97,7 @@ class _Method:
         return self.builder.emit_output(outputs), [*inputs, *states, *weights]
 
     def _argument(self, name, spec, symbols):
-        """What the method gets for an input."""
+        """The value that the method gets for an input."""
 
         def symbol(extent):
             return symbols.setdefault(extent, tirx.Var(extent, "int64"))

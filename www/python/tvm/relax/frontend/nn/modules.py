@@ -89,7 +89,7 @@ class Linear(Module):
 
 
 class _Convolution(Module):
-    """What convolutions have in common."""
+    """The base class of convolutions."""
 
     def __init__(self, in_channels, out_channels, stride, padding, dilation, groups):
         super().__init__()

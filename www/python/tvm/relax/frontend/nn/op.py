@@ -50,7 +50,7 @@ sqrt = _simple(_op.sqrt, "sqrt")
 
 
 def relu6(x, name="relu6"):
-    """What is between zero and six."""
+    """The elements, cut to between zero and six."""
     return wrap_nested(_op.clip(x._expr, 0, 6), name)
 
 
@@ -486,5 +486,5 @@ def ccl_broadcast_from_worker0(x, name="broadcast_from_worker"):
     return wrap_nested(_op.ccl.broadcast_from_worker0(x._expr), name)
 
 
-# What `from nn.op import *` gives: the operators alone.
+# `from nn.op import *` gives the operators alone.
 __all__ = [name for name, value in builtins.dict(globals()).items() if inspect.isfunction(value) and not name.startswith("_") and name not in ("wrap_nested", "get_default_dtype")]

@@ -1,4 +1,4 @@
-"""What rules ask about blocks."""
+"""Facts about blocks that rules ask for."""
 
 from ....error import InternalError
 from ....ir.expr import Var
@@ -18,7 +18,7 @@ class IterInfo:
 
     @property
     def dom(self):
-        """How often the loop runs."""
+        """The number of iterations of the loop."""
         return int(self._dom) if isinstance(self._dom, IntImm) else self._dom
 
     def __str__(self):
@@ -37,7 +37,7 @@ class SBlockInfo:
         self._reduction_block = reduction_block
 
     def dom(self):
-        """How often each loop runs."""
+        """The number of iterations of each loop."""
         return [axis.dom for axis in self.iters]
 
     def dom_kind(self):
