@@ -11,8 +11,8 @@ import { texts } from "./www/texts.ts";
 const here = import.meta.dirname;
 
 /**
- * What the page may load and run. No server of ours ever sees a program: connections go only to
- * where the page came from. CodeMirror writes its styles in a style element, hence 'unsafe-inline' there.
+ * The page may load and run no more than this. No server of ours ever sees a program: connections go
+ * only to where the page came from. CodeMirror writes its styles in a style element, hence 'unsafe-inline' there.
  */
 const policy = [
   "default-src 'none'",
@@ -123,9 +123,9 @@ const engine = {
 
 const panels =
   /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|judge)|panels\/(passes\/(AddPass|ContextForm|EditPass)|Compare|Help|HistoryPanel|Matrix|OpenMenu|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices|prose)|state\/(beside|flame))/;
-/** What two of the above, or the page and the frame that is put into other pages, have in common. */
+/** The modules that two of the above, or the page and the frame that is put into other pages, have in common. */
 const shared = /www\/|passlab-|node_modules\/solid-js|preload-helper/;
-/** What both editors complete with: it comes after the first screen. */
+/** The modules by which both editors complete: they come after the first screen. */
 const words = /www\/editor\/(completing|explained)|node_modules\/@codemirror\/autocomplete/;
 const editor = /node_modules\/(@codemirror\/(view|state)|@marijn|style-mod|w3c-keyname|crelt)/;
 

@@ -58,7 +58,7 @@ declare module "passlab-api" {
   export default url;
 }
 
-/** What `wasm-bindgen` makes of the Rust side (`src/wasm`); the files stand in `www/pkg` after a build. */
+/** The module that `wasm-bindgen` makes of the Rust side (`src/wasm`); the files stand in `www/pkg` after a build. */
 declare module "passlab-engine/passlab.js" {
   export default function init(options: { module_or_path: string | URL }): Promise<unknown>;
   export function initSync(options: { module: WebAssembly.Module }): unknown;

@@ -67,9 +67,9 @@ message! { answer
         instructions: Vec<Instruction<'n>>,
         /// The number of instructions that were applied.
         done: usize,
-        /// Why the next one was not, or why there is nothing to see; else empty.
+        /// The reason why the next one was not, or why there is nothing to see; else empty.
         problem: &'n str,
-        /// Why each of the tries is refused; empty for one that is not.
+        /// The reason why each of the tries is refused; empty for one that is not.
         refused: &'n [String],
         /// From this number on no name in the trace ends with it.
         fresh: usize,
@@ -117,7 +117,7 @@ message! { answer
 message! { answer
     /// The counted work of a tensor program, and the comparison of its results with those of another version.
     Measure {
-        /// Why it could not be run; empty when it could.
+        /// The reason why it could not be run; empty when it could.
         problem: String,
         /// The first difference of the results; empty when they are equal.
         difference: String,

@@ -161,7 +161,7 @@ fn report(options: &OptOptions<'_>, session: &Session, checked: &[(usize, Checke
     for (step, found) in checked {
         stderr += &format!("{}: {}\n", trace.steps[*step].id, tame(&found.sentence()));
     }
-    // A pipeline has passes for higher levels on purpose; whoever names a pass wants it to run.
+    // A pipeline has passes for higher levels on purpose; a user who names a pass wants it to run.
     if options.pipeline.is_none() {
         stderr.extend(trace.steps.iter().filter(|step| step.role == Role::Listed).filter_map(|step| match &step.outcome {
             Outcome::Skipped(reason) => Some(format!("note: {} did not run: {reason}\n", step.id)),

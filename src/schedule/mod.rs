@@ -57,7 +57,7 @@ pub use intrinsics::{intrinsic_module, intrinsic_names};
 pub use state::{State, Step, changes};
 pub use trace::{Failure, Tracer, apply_trace};
 
-/// Why an instruction is refused, in TVM's words.
+/// The reason why an instruction is refused, in TVM's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 

@@ -1,4 +1,4 @@
-//! Which blocks of a scope depend on each other, and whether they form a pipeline of stages (TVM's `SBlockScope`, and
+//! Dependencies between the blocks of a scope, and whether they form a pipeline of stages (TVM's `SBlockScope`, and
 //! `CheckRegionCoverAndStagePipeline` in `state.cc`).
 
 use super::Outcome;

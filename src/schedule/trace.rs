@@ -29,7 +29,7 @@ pub struct Failure {
     pub done: usize,
     /// Its place in the text.
     pub span: Span,
-    /// Why.
+    /// The reason.
     pub message: String,
 }
 

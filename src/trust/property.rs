@@ -80,7 +80,7 @@ impl Property {
         !matches!(self, Property::Check | Property::Diagnostic(_))
     }
 
-    /// Why a version does not have it, if it does not.
+    /// The reason why a version does not have it, if it does not.
     fn lost_in(&self, session: &mut Session, module: &Module) -> Option<String> {
         let (store, _) = session.split();
         match self {

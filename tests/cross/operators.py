@@ -8,7 +8,7 @@ UNARY = ["exp", "tanh", "sqrt", "negative", "abs", "sigmoid", "nn.relu", "nn.gel
 BINARY = ["add", "add", "add", "subtract", "multiply", "multiply", "divide", "maximum", "minimum", "power", "floor_divide", "mod"]
 COMPARE = ["less", "greater", "equal", "not_equal", "less_equal", "greater_equal"]
 REDUCE = ["sum", "sum", "mean", "max", "min", "prod", "variance", "std"]
-# Which groups a theme draws from, apart from all.
+# The groups that a theme draws from, apart from all.
 THEMES = {
     "elementwise": ["unary", "binary", "scalar"],
     "matmul": ["matmul", "matmul", "matmul", "transpose", "binary"],

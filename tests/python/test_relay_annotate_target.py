@@ -15,7 +15,7 @@ def annotated(expr, name, ops, **options):
 
 
 def compilers(expr):
-    """Which compiler begins or ends, in the order of the text."""
+    """The compilers that begin or end, in the order of the text."""
     found = []
 
     def visit(node):

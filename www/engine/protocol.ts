@@ -636,9 +636,9 @@ export interface Nest {
   instructions: Instruction[];
   /** The number of instructions that were applied. */
   done: number;
-  /** Why the next one was not, or why there is nothing to see; else empty. */
+  /** The reason why the next one was not, or why there is nothing to see; else empty. */
   problem: string;
-  /** Why each of the tries is refused; empty for one that is not. */
+  /** The reason why each of the tries is refused; empty for one that is not. */
   refused: string[];
   /** From this number on no name in the trace ends with it. */
   fresh: number;
@@ -687,7 +687,7 @@ export interface Instruction {
  * The counted work of a tensor program, and the comparison of its results with those of another version.
  */
 export interface Measure {
-  /** Why it could not be run; empty when it could. */
+  /** The reason why it could not be run; empty when it could. */
   problem: string;
   /** The first difference of the results; empty when they are equal. */
   difference: string;

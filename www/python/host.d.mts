@@ -1,4 +1,4 @@
-/** Where the package `tvm` and its companions lie in Python's file system. */
+/** The folder of the package `tvm` and its companions in Python's file system. */
 export const HOME: string;
 /** Opens the engine for a script whose memory stays lent, so that functions for scripts work at any time. */
 export function openEngine(

@@ -1,4 +1,4 @@
-//! Functions that are linked in, as far as whoever runs the program has them.
+//! Functions that are linked in, as far as the caller of the evaluator has them.
 
 use super::special::tensor_of;
 use super::{Machine, cell, read_cells};

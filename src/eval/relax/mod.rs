@@ -5,7 +5,7 @@
 //! numbers; both are checked as in TVM's virtual machine, with its messages. Tensor programs run in [`super::tir`], operators in
 //! [`operators`]. Tensors that a lowered program allocates are cells that tensor programs write into.
 //!
-//! Linked functions (`R.call_packed` and similar calls) are evaluated as far as whoever runs the program has them ([`linked`]).
+//! Linked functions (`R.call_packed` and similar calls) are evaluated as far as the caller has them ([`linked`]).
 
 mod linked;
 mod matching;

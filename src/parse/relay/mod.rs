@@ -9,7 +9,7 @@
 //! The call stack grows only with brackets (and with the result types of function types), and
 //! those nest at most [`MAX_DEPTH`] deep. Everything that may be long in a program is a loop.
 //!
-//! An error is recorded where it is found and the function returns [`Stop`]; whoever can go on
+//! An error is recorded where it is found and the function returns [`Stop`]; a caller that can go on
 //! catches it: after a `;` of the same block, after the block's `}`, at the next definition.
 
 mod attrs;

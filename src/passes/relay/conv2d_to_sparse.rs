@@ -1,7 +1,7 @@
 //! Conv2dToSparse: convolutions over kernels in block sparse row format.
 //!
 //! `nn.conv2d` over a weight of the list becomes `nn.sparse_conv2d` over three new parameters: `w.data`, `w.indices` and
-//! `w.indptr`, of the extents that are given. Whoever runs the program makes them of the weight.
+//! `w.indptr`, of the extents that are given. The user makes them of the weight, and runs the program with them.
 //!
 //! Does nothing to convolutions over other weights, and does not look at the attributes of the others, as in TVM.
 //!

@@ -1,7 +1,7 @@
 //! DenseToSparse: dense layers over weights in block sparse row format.
 //!
 //! `nn.dense` over a weight of the list becomes `nn.sparse_dense` over three new parameters: `w.data`, `w.indices` and
-//! `w.indptr`, of the extents that are given. Whoever runs the program makes them of the weight.
+//! `w.indptr`, of the extents that are given. The user makes them of the weight, and runs the program with them.
 //!
 //! Does nothing to dense layers over other weights. Parameters that nothing uses go, as in TVM.
 //!

@@ -1,7 +1,7 @@
 //! SimplifyFCTranspose: weights of dense layers that are transposed beforehand.
 //!
-//! `nn.dense(x, transpose(w))` becomes `nn.dense(x, w.T)`, where `w.T` is a new parameter: whoever runs the program gives it the
-//! transposed weight. Each call gets a parameter of its own.
+//! `nn.dense(x, transpose(w))` becomes `nn.dense(x, w.T)`, where `w.T` is a new parameter: the user gives it the transposed
+//! weight. Each call gets a parameter of its own.
 //!
 //! A transposed weight that is not in the list is refused, as in TVM. Any `transpose` counts, whatever its axes, and
 //! parameters that nothing uses go, as in TVM.

@@ -356,7 +356,7 @@ _BEYOND = {
     "symmetric": lambda at, n: at % (2 * n) if at % (2 * n) < n else 2 * n - 1 - at % (2 * n),
     "wrap": lambda at, n: at % n,
 }
-"""Which element stands at a place beyond the ends, by mode."""
+"""The element that stands at a place beyond the ends, by mode."""
 
 
 def pad(array, pad_width, mode="constant", constant_values=0):

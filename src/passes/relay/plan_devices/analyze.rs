@@ -1,4 +1,4 @@
-//! Which expressions have the same device, and defaults for those of which nothing says it.
+//! Unifies the devices of expressions that must have the same one, and gives defaults to the rest.
 //!
 //! Source: `DeviceAnalyzer`, `FreeOnDeviceDefaulter` and `DeviceDefaulter` in `src/relay/transforms/device_planner.cc`.
 

@@ -1,4 +1,4 @@
-"""Which functions of a module call which (`src/relay/analysis/call_graph.cc`)."""
+"""The calls between the functions of a module (`src/relay/analysis/call_graph.cc`)."""
 
 from ..._node import Object
 from ...ir.expr import GlobalVar

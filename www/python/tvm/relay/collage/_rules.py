@@ -200,7 +200,7 @@ def _depth(key):
 
 
 _AS_TVM = ((OUT_FUSABLE, BROADCAST), (BROADCAST, REDUCE), (INJECTIVE, INJECTIVE))
-"""Which kinds TVM fuses with which."""
+"""The pairs of kinds that TVM fuses."""
 
 
 def tvm_rule():

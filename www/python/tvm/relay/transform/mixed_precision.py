@@ -1,4 +1,4 @@
-"""Which operators compute on shorter types: the engine's pass has TVM's lists, and what is registered here is kept beside them."""
+"""The operators that compute on shorter types: the engine's pass has TVM's lists, and what is registered here is kept beside them."""
 
 from ..op import register_mixed_precision_conversion
 
