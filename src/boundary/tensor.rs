@@ -35,7 +35,7 @@ message! { answer
         writes: &'n str,
         /// First and last line of the text, from 1.
         lines: (usize, usize),
-        /// The same in every version that has it.
+        /// The key of the node, the same in every version that has it.
         key: &'n str => [NAME],
         /// Its name in the trace; empty where it has none.
         handle: &'n str => [NAME],

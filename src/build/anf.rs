@@ -127,7 +127,7 @@ impl Form for Anf<'_> {
         self.give(post, result);
     }
 
-    /// A result need not be in normal form, unless it is what was there.
+    /// Brings a result into normal form, unless it is the expression that was there.
     fn give(&mut self, id: ExprId, result: ExprId) {
         let result = if result == id { id } else { self.cx.builder.normalize(self.store, result) };
         self.run.done.push(result);

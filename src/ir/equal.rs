@@ -156,7 +156,7 @@ enum Task {
     },
     /// Everything below the two is equal: from now on they stand for each other.
     Pair(ExprId, ExprId),
-    /// The same for nodes without identity: only that they need not be compared again.
+    /// Everything below the two is equal, and they have no identity: they only need not be compared again.
     Known(ExprId, ExprId),
 }
 

@@ -79,7 +79,7 @@ impl Registry {
         Registry { user: passes.into(), ..self }
     }
 
-    /// The same for programs of a dialect.
+    /// Returns the registry for programs of a dialect.
     #[must_use]
     pub fn of(self, dialect: Dialect) -> Registry {
         Registry { dialect, ..self }

@@ -114,7 +114,7 @@ pub enum Run {
     /// On each function of TIR. Gets the module for reference and the function; returns the new function, or nothing
     /// when it is to be left out.
     PrimFunc(fn(&mut PassCx<'_>, &Module, ExprId, &Args) -> Result<Option<ExprId>, PassError>),
-    /// As a list of passes.
+    /// The pass is a list of passes.
     Sequential(fn(&Args) -> Vec<Part>),
 }
 

@@ -29,7 +29,7 @@ pub use names::Naming;
 /// The source of the numbers of temporaries and the names of variables.
 #[derive(Clone, Copy, Default)]
 pub enum Numbering<'n> {
-    /// As TVM counts: text that is equal to TVM's byte for byte.
+    /// Numbers are those of TVM: the text is equal to TVM's byte for byte.
     #[default]
     Exact,
     /// By the origin of a node: a binding keeps its number, and a variable its name, in every version of

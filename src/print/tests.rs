@@ -272,7 +272,7 @@ fn the_parts_of_a_split_are_counted_in_boxes_of_their_own() {
     assert_eq!(text(&s, both), format!("free_var %x;\n%0 = {first};\n%1 = {second};\n(%0, %1)"));
 }
 
-/// As TVM 0.27 does: the parameter `n` over `(n,)` is `n_1`.
+/// TVM 0.27 does so: the parameter `n` over `(n,)` is `n_1`.
 #[test]
 fn the_symbols_of_a_type_are_named_before_the_parameter_that_has_it() {
     let mut s = Store::new();

@@ -9,7 +9,7 @@
 //! [`apply_trace`] runs instructions as `sch.trace.as_python()` prints them. One that TVM refuses is refused, with TVM's
 //! message and its place; those before it stand.
 //!
-//! `set_axis_separator` is none of TVM 0.27's any more and is refused.
+//! TVM 0.27 has no `set_axis_separator` any more: it is refused.
 //!
 //! Files: [`state`] and `tree` (the program and where things are in it), `trace` (arguments of instructions), `analysis`
 //! and `scope` (what is checked), one file for each family of primitives, [`dlight`] (schedules by rules) and

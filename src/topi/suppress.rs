@@ -222,7 +222,7 @@ impl Nms {
         })
     }
 
-    /// True if fewer boxes were found than requested, or their number is not limited.
+    /// The condition that fewer boxes were found than requested, or that their number is not limited.
     fn wanted(&self, te: &mut Te, found: Tensor) -> PrimId {
         let found = get(te, found);
         let (found, most) = (wide(te, found), te.int(self.most));
@@ -310,7 +310,7 @@ impl Nms {
         te.select(nothing, zero, part)
     }
 
-    /// True if two boxes are of one class.
+    /// The condition that two boxes are of one class.
     fn same_class(&self, te: &mut Te, i: PrimId, a: PrimId, b: PrimId) -> PrimId {
         if self.force || self.id < 0 {
             return te.store.prim_int(1, DType::BOOL);
@@ -433,7 +433,7 @@ impl Nms {
         when(te, cond, &[names[0], names[1], names[2], boxes], &[])
     }
 
-    /// True if a box is valid, and stands behind the current one, or with `Ge` is that one.
+    /// The condition that a box is valid, and stands behind the current one, or with `Ge` is that one.
     fn named_from(&self, te: &mut Te, op: PrimOp, [i, j]: [PrimId; 2], found: Tensor) -> PrimId {
         let (first, zero) = (get(te, found), te.int(0));
         let first = wide(te, first);

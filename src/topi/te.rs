@@ -32,7 +32,7 @@ pub(crate) enum Body {
     Reduce(Vec<PrimId>, Vec<PrimId>, Combine),
     /// A statement that computes everything, and the tensors that it reads (`te.extern`).
     Extern(crate::ir::StmtId, Vec<Tensor>),
-    /// The same with blocks of its own.
+    /// Such a statement with blocks of its own.
     Whole(crate::ir::StmtId, Vec<Tensor>),
 }
 

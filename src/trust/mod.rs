@@ -74,7 +74,7 @@ impl Trust {
         self.check_versions(session, step, before, after)
     }
 
-    /// The same of what a step did between two versions.
+    /// Checks what a step did between two versions.
     fn check_versions(&mut self, session: &mut Session, step: usize, before: usize, after: usize) -> Checked {
         let Some((first, second)) = pair(session, before, after) else {
             return Checked { report: Report::default(), smaller_by: 1 };

@@ -19,7 +19,7 @@ pub struct Binding {
     pub lines: Range<usize>,
     /// The function that it is in, by its place among all.
     pub function: usize,
-    /// As it is written where it is used: `%3`, `lv`.
+    /// Its name as it is written where it is used: `%3`, `lv`.
     pub name: String,
     /// Its type as it can be written down, where the text has it.
     pub ty: Option<String>,

@@ -304,7 +304,7 @@ pub(super) fn dump(session: &Session) -> Vec<DumpFile> {
 }
 
 impl From<(Document, Vec<Diagnostic>)> for DecodeResult {
-    /// Of a whole document the message says what was left out of it.
+    /// The message says what was left out of a document that could be read.
     fn from((document, warnings): (Document, Vec<Diagnostic>)) -> DecodeResult {
         let said: Vec<String> = warnings.into_iter().map(|warning| warning.message).collect();
         DecodeResult { document: Some(document.into()), error: "", message: said.join("; ") }

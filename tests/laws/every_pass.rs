@@ -145,7 +145,7 @@ const UNREADABLE: &[(&str, &str)] = &[
     ("ToCPS()", "type of the variable differs"),
     // A let that several use, which an inlined body may be, stands in the text once for each.
     ("DefuseOps", "one side uses a value twice"),
-    // So does an argument of a function that is called in place.
+    // An argument of a function that is called in place also stands there once for each use.
     ("Defunctionalization()", "one side uses a value twice"),
     // A function literal called in place has the bindings of its arguments before those of its body.
     ("", "has not been defined before"),

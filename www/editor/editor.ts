@@ -264,7 +264,7 @@ export function createEditor(options: EditorOptions): Editor {
   };
 }
 
-/** So many repairs stand in the box at a problem; the list below has all. */
+/** The number of repairs in the box at a problem; the list below has all. */
 const MOST_ACTIONS = 3;
 
 /** Problems as the editor draws them, by their places in a text of so many characters. */

@@ -4,7 +4,7 @@ import type { Explanation, PassDoc } from "./protocol";
 /** A pass in that file, which is the list of `passlab passes --json`. */
 interface Listed {
   name: string;
-  /** Of the programs that it works on, `tir` among them. */
+  /** The dialects of the programs that it works on, `tir` among them. */
   dialects: string[];
   doc: string;
   example: { before: string; after: string };

@@ -666,7 +666,7 @@ export interface NestNode {
   writes: string;
   /** First and last line of the text, from 1. */
   lines: [number, number];
-  /** The same in every version that has it. */
+  /** The key of the node, the same in every version that has it. */
   key: string;
   /** Its name in the trace; empty where it has none. */
   handle: string;

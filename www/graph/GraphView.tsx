@@ -23,7 +23,7 @@ export default function GraphView(props: { step: Step; finder: Finder }) {
     return now.state === "ready" ? now.value : now.state === "failed" ? null : last;
   }, null);
   const func = createMemo(() => app.state().func);
-  /** Of the function that is shown. */
+  /** The graph of the function that is shown. */
   const ready = createMemo<Graph | null>(() => {
     const graph = whole();
     return graph && func() ? graphOf(graph, func()) : graph;

@@ -77,7 +77,7 @@ export const NARROWEST_HALF = 30;
 export const LONG = 6;
 const KEPT = 3;
 const HANG = 4;
-/** So few characters do not stand on a line of their own. */
+/** A rest of so many characters at most does not stand on a line of its own. */
 const LONE = 4;
 
 const TYPES = / ?\/\* ty=.*?\*\//g;

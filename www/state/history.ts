@@ -18,7 +18,7 @@ type Kind = "source" | "script" | "list" | "whole";
 
 /** The longest pause in milliseconds within one step of typing. */
 const PAUSE = 1000;
-/** So much can be undone: steps, and characters of all programs and scripts in them. */
+/** The limits of undoing: steps, and characters of all programs and scripts in them. */
 const MOST_STEPS = 200;
 const MOST_TEXT = 20_000_000;
 

@@ -17,7 +17,7 @@ export interface Storage {
 const PREFERENCES = "passlab.preferences";
 const LESSONS = "passlab.lessons";
 const DECISIONS = "passlab.decisions";
-/** So many decisions about scripts are remembered; the oldest go first. */
+/** The number of decisions about scripts that are remembered; the oldest go first. */
 const MOST_DECISIONS = 200;
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

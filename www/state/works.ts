@@ -45,7 +45,7 @@ const DRAFT = "passlab.tab.";
 const COPY = "passlab.work.";
 /** The keys of the first release. */
 const OLD = ["passlab.draft", "passlab.before-link"];
-/** So many copies are kept, and drafts of so many other tabs; the oldest go first. */
+/** The numbers of copies, and of other tabs' drafts, that are kept; the oldest go first. */
 const MOST_COPIES = 12;
 const MOST_TABS = 8;
 /** Characters of a document beyond which it goes to the attic. */

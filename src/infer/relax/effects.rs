@@ -69,7 +69,7 @@ pub fn contains_impure_call(store: &Store, module: &Module, root: ExprId) -> boo
     contains_impure_call_of_another(store, module, root, root)
 }
 
-/// The same without calls of `own`, the name of the function itself.
+/// True if it may have side effects other than those of calls of `own`, the name of the function itself.
 pub fn contains_impure_call_of_another(store: &Store, module: &Module, root: ExprId, own: ExprId) -> bool {
     let is_own = |callee: ExprId| match (store.expr(callee), store.expr(own)) {
         (Expr::Var(callee), Expr::Var(own)) => callee == own,

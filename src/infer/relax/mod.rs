@@ -187,7 +187,7 @@ impl ExprMutator for Deducer<'_> {
         result
     }
 
-    /// Of the empty tuple there is one value.
+    /// Gives the use of a variable; one of the empty tuple's type becomes its only value.
     fn use_of(&mut self, store: &mut Store, var: VarId) -> ExprId {
         match store.var_type(var) {
             Some(ty) if types::is_void(store, ty) && !store.var_data(var).dataflow => {

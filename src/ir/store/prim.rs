@@ -265,7 +265,7 @@ impl Store {
 
     /// Calls `visit` with each expression in `root` once, operands before the expressions that they are in.
     pub fn for_each_prim(&self, root: PrimId, visit: &mut dyn FnMut(PrimId, &PrimExpr)) {
-        /// So deep it is a recursion.
+        /// The greatest depth of an expression that is visited by recursion.
         const SHALLOW: u16 = 16;
         match self.prim_depth(root) {
             0 => return visit(root, self.prim_of_id(root)),

@@ -22,7 +22,7 @@ pub(super) enum Constant {
 }
 
 impl fmt::Display for Constant {
-    /// As Python writes it.
+    /// Writes the constant as Python does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, items: &[Constant]| {
             for (place, item) in items.iter().enumerate() {

@@ -106,7 +106,7 @@ impl Graph<'_> {
         })
     }
 
-    /// A call that is none of a tensor program: of a function, or of an operator of Relax.
+    /// True for a call of a function or of an operator of Relax, which is not one of a tensor program.
     pub(super) fn is_high_level_call(&self) -> Read<bool> {
         let op = self.place("op")?;
         let named = self.nodes[op].get("data").and_then(Json::as_str);

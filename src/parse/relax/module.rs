@@ -250,7 +250,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Reads a function that is none of Relax.
+    /// Reads a function that is not one of Relax.
     fn other_function(&mut self, def: &Def) -> Read<ExprId> {
         if tir::is_prim_func(self.tree, def) {
             let around = tir::Around {

@@ -226,7 +226,7 @@ mod tests {
         assert!(after(text, "AdjustMatmulOrder()").contains("R.matmul(a, b"));
     }
 
-    /// As in TVM, where every pass of this kind does so.
+    /// Every pass of this kind does so in TVM.
     #[test]
     fn the_outer_product_keeps_its_element_type() {
         let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(a: R.Tensor((2, 32), \"float32\"), b: R.Tensor((32, 2), \

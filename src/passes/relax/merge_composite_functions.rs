@@ -236,7 +236,7 @@ mod tests {
         );
     }
 
-    /// As in TVM, whose groups are those of `main` alone.
+    /// TVM refuses it, too: its groups are those of `main` alone.
     #[test]
     #[should_panic(expected = "Variable gv could not be found in any group")]
     fn another_function_with_a_dataflow_block_is_refused() {

@@ -138,7 +138,7 @@ fn callee<'s>(store: &'s Store, expr: &PrimExpr) -> Option<&'s str> {
 
 struct Inline {
     callees: FxHashMap<Id<Name>, PrimFunc>,
-    /// Those that nothing calls any more.
+    /// The functions that nothing calls any more.
     removable: FxHashSet<Id<Name>>,
     target: Option<AttrValue>,
 }

@@ -41,7 +41,7 @@ class Module:
                 B[bx, j] = A[bx, j]
 ";
 
-/// The same as one loop.
+/// The same program as one loop.
 pub(super) const AFTER: &str = "\
 @I.ir_module
 class Module:

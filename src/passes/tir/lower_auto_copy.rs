@@ -137,7 +137,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
 /// The extents of the threads of a function, where they are known.
 #[derive(Clone, Copy, Debug, Default)]
 struct Threads {
-    /// Of `threadIdx.x`, `y` and `z`.
+    /// The extents of `threadIdx.x`, `y` and `z`.
     extents: [Option<i64>; 3],
 }
 

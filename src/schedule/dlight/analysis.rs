@@ -100,7 +100,7 @@ pub(super) fn dominant_access(sch: &mut Sch<'_, '_>, block: &Block, only: Option
     Ok(normalize_to_iter_sum(store, &mut Analyzer::new(), offset, &iters))
 }
 
-/// True if an expression is a number greater than one. TVM cannot decide that of one that is no number.
+/// Gives the number that an expression is, if it is greater than one. TVM cannot decide that of one that is no number.
 pub(super) fn above_one(sch: &Sch<'_, '_>, value: PrimId) -> Outcome<Option<i64>> {
     match sch.state.store.as_prim_int(value) {
         Some(value) => Ok(Some(value).filter(|value| *value > 1)),

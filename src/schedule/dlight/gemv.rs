@@ -15,7 +15,7 @@ pub(super) struct Shape {
     pub family: &'static str,
     /// Elements that a thread adds at once.
     pub vector: i64,
-    /// True if the vector is loaded into shared memory, and by how many elements at once.
+    /// The number of elements that are loaded at once if the vector goes into shared memory.
     pub shared: Option<i64>,
     /// Bytes of the matrix that are loaded at once.
     pub load: i64,
@@ -66,7 +66,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// As many as a device has.
+    /// Halves the threads until they are no more than a device has.
     pub fn within(self, most: i64) -> Threads {
         let Threads { mut ts, mut tr, swapped } = self;
         while ts * tr > most.max(1) {

@@ -23,7 +23,7 @@ pub(super) struct Known {
 pub(super) struct Memo {
     /// Simplified expressions, by simplifier and depth of rewriting.
     pub simple: FxHashMap<(PrimId, Mode, u8), PrimId>,
-    /// The same as sums in normal form.
+    /// Simplified expressions as sums in normal form.
     pub sums: FxHashMap<(PrimId, u8), Rc<super::canonical::Canon>>,
     pub bounds: FxHashMap<PrimId, Bound>,
     pub modular: FxHashMap<PrimId, Modular>,

@@ -280,7 +280,7 @@ pub fn user_instruments() -> Vec<String> {
     crate::pass::built_in::ALL.iter().map(|spec| spec.name.to_owned()).collect()
 }
 
-/// True if a call of an instrument that is built in can be made; throws when it cannot.
+/// Checks a call of an instrument that is built in; throws when it cannot be made.
 #[wasm_bindgen]
 pub fn user_instrument(call: &str) -> Js<()> {
     instrument::resolve(call, "").map(|_| ()).map_err(|e| words_of(&e))

@@ -41,7 +41,7 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
   const [filter, setFilter] = createSignal("");
   const [active, setActive] = createSignal(0);
   const own = createMemo(() => new Set(scriptPasses(app.state()).map(ownPass)));
-  /** Those for the program's dialect: both may have a pass of one name. */
+  /** The passes for the program's dialect: both may have a pass of one name. */
   const built = createMemo(() => {
     const { catalogue, good } = app.state();
     const dialect = good?.run.dialect ?? "relay";

@@ -727,7 +727,7 @@ def arange(start, stop=None, step=1, dtype=None):
 
 
 def linspace(start, stop, num=50, dtype=None):
-    """So many numbers in equal distances, both ends among them."""
+    """Numbers in equal distances, both ends among them."""
     step = (stop - start) / (num - 1) if num > 1 else 0
     return array([start + index * step for index in builtins.range(num)], dtype or "float64")
 

@@ -117,7 +117,7 @@ def had(space, number):
 
 
 def maybe(space, number):
-    """The same, or None."""
+    """The object of a number, or None."""
     return None if number == NONE else get(space, number)
 
 

@@ -312,7 +312,7 @@ class ProgramAttrs(DictAttrs):
 
     @staticmethod
     def of(owner, fields):
-        """Those of an object, made once; None if it has none."""
+        """The attributes of an object, made once; None if it has none."""
         if not fields:
             return None
         if getattr(fields, "_a", None) is not None:

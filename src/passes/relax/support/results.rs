@@ -109,7 +109,7 @@ fn compares_truth_values(store: &Store, name: &str, operands: &[ExprId]) -> bool
     ARITHMETIC.contains(&name) && !simplified && operands.first().is_some_and(truth)
 }
 
-/// The same of a tensor program.
+/// True if a tensor program compares truth values or computes with them.
 pub(in crate::passes::relax) fn program_compares_truth_values(store: &Store, body: StmtId) -> bool {
     let truth = |id: PrimId| store.prim_dtype(id).element() == DType::BOOL;
     let mut found = false;

@@ -357,7 +357,7 @@ fn without_quotes(text: &str) -> String {
 mod tests {
     use crate::passes::relax::testing::after;
 
-    /// As TVM prints a tuple that stands in no program.
+    /// TVM prints a tuple that stands in no program so.
     #[test]
     fn the_context_of_a_tuple_is_written_as_tensor_programs_have_it() {
         let text = "@I.ir_module\nclass Module:\n    @R.function\n    def main(t: R.Tuple(R.Tensor((2,), dtype=\"float32\"))) -> R.Tensor:\n        \

@@ -19,7 +19,7 @@ use std::convert::Infallible;
 pub enum Bound {
     /// Every expression.
     All,
-    /// Those that are lifted out of their scopes.
+    /// Expressions that are lifted out of their scopes.
     Lifted,
 }
 

@@ -16,7 +16,7 @@ pub enum Rules {
     Cpu,
     /// `arm_cpu`.
     Arm,
-    /// Those of graphics processors and Hexagon.
+    /// The functions of graphics processors and Hexagon.
     Other,
 }
 

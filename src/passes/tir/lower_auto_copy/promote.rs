@@ -91,7 +91,7 @@ fn unknown() -> String {
 
 /// The index that a variable gives under the operations around it.
 enum Digit {
-    /// So many values, one after the other, of this expression.
+    /// A number of values, one after the other, of this expression.
     Runs(i64, PrimId),
     /// One value.
     Stays,

@@ -45,7 +45,7 @@ const LLVM: &[(&str, &str)] = &[
 const CUDA: &str = " floor ceil trunc fabs round nearbyint exp exp2 exp10 erf log log2 log10 tan cos cosh sin sinh atan tanh sqrt \
     rsqrt pow fmod ";
 
-/// Those of them that have a faster version.
+/// Functions of CUDA that have a faster version, between spaces.
 const CUDA_FAST: &str = " exp exp10 log log2 log10 cos sin tanh pow ";
 
 /// Functions of C, between spaces.

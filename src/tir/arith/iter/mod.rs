@@ -131,7 +131,7 @@ struct Rewriter<'a> {
     fused: FxHashMap<Sum, (Rc<Mark>, PrimId)>,
     /// The digits of which such an iterator is made.
     flat: FxHashMap<Sum, Sum>,
-    /// Those that a condition restricts, the shorter ones first.
+    /// The sums that a condition restricts, the shorter ones first.
     constrained: Vec<Sum>,
 }
 

@@ -43,7 +43,7 @@ class _Reader:
             raise InternalError("Invalid parameters file format") from None
 
     def bytes(self, count):
-        """So many bytes."""
+        """The next bytes."""
         self.at += count
         if self.at > len(self.data):
             raise InternalError("Invalid parameters file format")

@@ -17,7 +17,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The same for a shorter time.
+    /// Lends the same script for a shorter time.
     pub fn again(&mut self) -> Asked<'_> {
         Asked { operators: self.operators, ask: self.ask }
     }

@@ -5,7 +5,7 @@ use crate::ir::{AttrValue, Dim, Type};
 use crate::ops::build::ints;
 use crate::ops::layout::{Layout, LayoutAxis};
 
-/// The same layout in and out.
+/// The input and the output have the same layout.
 fn one(layout: Known, attrs: Option<crate::ir::AttrsId>) -> Option<Inferred> {
     Some(Inferred { inputs: vec![layout.clone()], outputs: vec![layout], attrs })
 }

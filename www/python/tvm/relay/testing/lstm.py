@@ -38,7 +38,7 @@ def lstm_cell(num_hidden, batch_size=1, dtype="float32", name=""):
 
 
 def get_net(iterations, num_hidden, batch_size=1, dtype="float32"):
-    """So many steps from states of zeros, as a function of an input and weights for each."""
+    """A number of steps from states of zeros, as a function of an input and weights for each."""
     one = TensorType((batch_size, num_hidden), dtype)
     pair = TupleType([one, one])
     builder = ScopeBuilder()
