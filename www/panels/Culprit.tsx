@@ -26,17 +26,15 @@ const PROPERTIES = [
 const TRIES = 20;
 const TRIES_OF_A_SCRIPT = 4;
 
-export default function CulpritSheet(props: { reduce: boolean; onClose(): void }) {
+type Hunt = ReturnType<typeof createHunt>;
+
+/** Runs the document in an engine of its own, which a later question ends. */
+function createAside(document: RunDocument) {
   const app = useApp();
-  let dialog!: HTMLDialogElement;
-  const [property, setProperty] = createSignal("check");
   const [said, setSaid] = createSignal("");
-  const [culprit, setCulprit] = createSignal<Culprit | null>(null);
-  const [small, setSmall] = createSignal<Reduced | null>(null);
   const [busy, setBusy] = createSignal(false);
   let client: EngineClient | null = null;
   let turn = 0;
-  const { document } = toSend(app.state());
 
   const stop = () => {
     turn++;
@@ -45,39 +43,46 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
     setBusy(false);
   };
   onCleanup(stop);
-  onMount(() => {
-    dialog.showModal();
-    void (props.reduce ? reduce() : search());
-  });
 
   /** An engine with the run in it; null if it cannot be run, or something else was asked meanwhile. */
-  async function begin(other?: RunDocument): Promise<EngineClient | null> {
+  async function begin(other = document): Promise<EngineClient | null> {
     stop();
     const mine = turn;
-    if (!other) {
-      setCulprit(null);
-      setSmall(null);
-    }
     setSaid("Running…");
     setBusy(true);
     const engine = asideEngine(
       document.script ? () => app.spawnSandbox(document.script) : app.spawn,
     );
     client = engine;
-    const run = await engine.ask({ type: "run", document: other ?? document });
+    const run = await engine.ask({ type: "run", document: other });
     if (mine !== turn) return null;
     if (run.status === "answered" && run.value.ok) return engine;
     stop();
     setSaid("The program cannot be run.");
     return null;
   }
+  return { said, setSaid, busy, stop, begin, turn: () => turn };
+}
+
+/** Looks for the culprit, and for a smaller program with it. */
+function createHunt() {
+  const { document } = toSend(useApp().state());
+  const [property, setProperty] = createSignal("check");
+  const [culprit, setCulprit] = createSignal<Culprit | null>(null);
+  const [small, setSmall] = createSignal<Reduced | null>(null);
+  const { said, setSaid, busy, stop, begin, turn } = createAside(document);
+  const forget = () => {
+    setCulprit(null);
+    setSmall(null);
+  };
 
   async function search(): Promise<void> {
+    forget();
     const engine = await begin();
-    const mine = turn;
+    const mine = turn();
     if (!engine) return;
     const reply = await engine.ask({ type: "bisect", property: property() });
-    if (mine !== turn) return;
+    if (mine !== turn()) return;
     stop();
     if (reply.status !== "answered") return void setSaid("It takes too long to be found here.");
     const { problem, culprit } = reply.value;
@@ -86,13 +91,14 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
   }
 
   async function reduce(): Promise<void> {
+    forget();
     const engine = await begin();
-    const mine = turn;
+    const mine = turn();
     if (!engine) return;
     for (let first = property(); ; first = "") {
       const tries = document.script ? TRIES_OF_A_SCRIPT : TRIES;
       const reply = await engine.ask({ type: "reduce", property: first, tries });
-      if (mine !== turn) return;
+      if (mine !== turn()) return;
       if (reply.status !== "answered") {
         stop();
         setSaid(small() ? "It was stopped; this is the best so far." : "It takes too long here.");
@@ -118,9 +124,9 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
     const { document: found, culprit: before } = small() ?? {};
     if (!found) return stop();
     const engine = await begin(found);
-    const mine = turn;
+    const mine = turn();
     const reply = await engine?.ask({ type: "bisect", property: property() });
-    if (mine !== turn) return;
+    if (mine !== turn()) return;
     stop();
     const again = reply?.status === "answered" ? reply.value.culprit : null;
     if (again?.name === before?.name) return void setSaid(`${now}: it gets no smaller.`);
@@ -130,34 +136,28 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
       "What the script keeps from before has a part in it: the program cannot be made small.",
     );
   }
+  return {
+    document,
+    property,
+    setProperty,
+    said,
+    setSaid,
+    culprit,
+    small,
+    busy,
+    stop,
+    search,
+    reduce,
+  };
+}
 
-  const take = async () => {
-    const found = small()?.document;
-    if (!found) return;
-    stop();
-    props.onClose();
-    const text = await app.written(found);
-    if (text !== null) await app.importText(text, `Reduced: ${culprit()?.name ?? "the program"}`);
-  };
-  const report = () => {
-    const { catalogue } = app.state();
-    const known = (call: string) =>
-      callError(call) === "" && findPass(catalogue, call)?.available === true;
-    return bugReport({
-      document: small()?.document ?? { ...document, view: { step: "", view: "" } },
-      culprit: culprit(),
-      property: property(),
-      version: catalogue?.version ?? "",
-      link: app.linkOf,
-      isKnown: known,
-      spawn: app.spawn,
-    });
-  };
-  const copy = async () => {
-    const copied = await app.copyText(await report());
-    setSaid(copied ? "Bug report copied." : "The browser does not let me copy.");
-  };
-  const save = async () => saveFile("bug-report.md", await report(), "text/markdown");
+export default function CulpritSheet(props: { reduce: boolean; onClose(): void }) {
+  let dialog!: HTMLDialogElement;
+  const hunt = createHunt();
+  onMount(() => {
+    dialog.showModal();
+    void (props.reduce ? hunt.reduce() : hunt.search());
+  });
 
   return (
     <dialog
@@ -176,7 +176,7 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
         class="row"
         onSubmit={(event) => {
           event.preventDefault();
-          void search();
+          void hunt.search();
         }}
       >
         <label class="grow">
@@ -184,84 +184,124 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
           <input
             aria-label="Property"
             list="properties"
-            value={property()}
+            value={hunt.property()}
             spellcheck={false}
-            onInput={(event) => setProperty(event.currentTarget.value)}
+            onInput={(event) => hunt.setProperty(event.currentTarget.value)}
           />
         </label>
         <datalist id="properties">
           <For each={PROPERTIES}>{([text, about]) => <option value={text}>{about}</option>}</For>
         </datalist>
         <button type="submit">Search</button>
-        <button type="button" onClick={() => void reduce()}>
+        <button type="button" onClick={() => void hunt.reduce()}>
           Make it small
         </button>
-        <Show when={busy()}>
+        <Show when={hunt.busy()}>
           <button
             type="button"
             onClick={() => {
-              stop();
-              setSaid(small() ? "Stopped; this is the best so far." : "Stopped.");
+              hunt.stop();
+              hunt.setSaid(hunt.small() ? "Stopped; this is the best so far." : "Stopped.");
             }}
           >
             Stop
           </button>
         </Show>
       </form>
-      <p role="status">{said()}</p>
-      <Show when={culprit()}>
-        {(found) => (
-          <section aria-label="Culprit">
-            <p>
-              <Show when={found().id} fallback="The program does not have it before any pass: ">
-                <strong>{found().name}</strong>
-                <Show when={found().rewrite}>
-                  {(at) => ` in rewrite ${at()} of ${found().rewrites} (${found().rule})`}
-                </Show>
-                {": "}
-              </Show>
-              {found().why}
-            </p>
-            <div class="row">
-              <Show when={!small() && found().id}>
-                <button
-                  type="button"
-                  onClick={() => {
-                    props.onClose();
-                    app.dispatch({ type: "step", id: found().id });
-                  }}
-                >
-                  Show the step
-                </button>
-              </Show>
-              <button type="button" onClick={() => void copy()}>
-                Copy bug report
-              </button>
-              <button type="button" onClick={() => void save()}>
-                Save bug report
-              </button>
-            </div>
-          </section>
-        )}
+      <p role="status">{hunt.said()}</p>
+      <Show when={hunt.culprit()}>
+        {(found) => <CulpritResult found={found()} hunt={hunt} onClose={props.onClose} />}
       </Show>
-      <Show when={small()?.document}>
-        {(found) => (
-          <section aria-label="Smallest program">
-            <p>
-              Passes:{" "}
-              <code>
-                {found()
-                  .passes.map((pass) => pass.call)
-                  .join(", ")}
-              </code>
-            </p>
-            <pre tabIndex={0}>{found().source}</pre>
-            <button type="button" onClick={() => void take()}>
-              Open it
-            </button>
-          </section>
-        )}
+      <Show when={hunt.small()?.document}>
+        {(found) => <Smallest found={found()} hunt={hunt} onClose={props.onClose} />}
       </Show>
     </dialog>
+  );
+}
+
+/** The culprit, the way to its step, and the report of the bug. */
+function CulpritResult(props: { found: Culprit; hunt: Hunt; onClose(): void }) {
+  const app = useApp();
+  const report = () => {
+    const { catalogue } = app.state();
+    const known = (call: string) =>
+      callError(call) === "" && findPass(catalogue, call)?.available === true;
+    return bugReport({
+      document: props.hunt.small()?.document ?? {
+        ...props.hunt.document,
+        view: { step: "", view: "" },
+      },
+      culprit: props.hunt.culprit(),
+      property: props.hunt.property(),
+      version: catalogue?.version ?? "",
+      link: app.linkOf,
+      isKnown: known,
+      spawn: app.spawn,
+    });
+  };
+  const copy = async () => {
+    const copied = await app.copyText(await report());
+    props.hunt.setSaid(copied ? "Bug report copied." : "The browser does not let me copy.");
+  };
+  const save = async () => saveFile("bug-report.md", await report(), "text/markdown");
+
+  return (
+    <section aria-label="Culprit">
+      <p>
+        <Show when={props.found.id} fallback="The program does not have it before any pass: ">
+          <strong>{props.found.name}</strong>
+          <Show when={props.found.rewrite}>
+            {(at) => ` in rewrite ${at()} of ${props.found.rewrites} (${props.found.rule})`}
+          </Show>
+          {": "}
+        </Show>
+        {props.found.why}
+      </p>
+      <div class="row">
+        <Show when={!props.hunt.small() && props.found.id}>
+          <button
+            type="button"
+            onClick={() => {
+              props.onClose();
+              app.dispatch({ type: "step", id: props.found.id });
+            }}
+          >
+            Show the step
+          </button>
+        </Show>
+        <button type="button" onClick={() => void copy()}>
+          Copy bug report
+        </button>
+        <button type="button" onClick={() => void save()}>
+          Save bug report
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** The smallest program that still has the culprit, and the way to open it. */
+function Smallest(props: { found: RunDocument; hunt: Hunt; onClose(): void }) {
+  const app = useApp();
+  const take = async () => {
+    const found = props.hunt.small()?.document;
+    if (!found) return;
+    props.hunt.stop();
+    props.onClose();
+    const text = await app.written(found);
+    if (text !== null)
+      await app.importText(text, `Reduced: ${props.hunt.culprit()?.name ?? "the program"}`);
+  };
+
+  return (
+    <section aria-label="Smallest program">
+      <p>
+        Passes: <code>{props.found.passes.map((pass) => pass.call).join(", ")}</code>
+      </p>
+      <pre tabIndex={0}>{props.found.source}</pre>
+      <button type="button" onClick={() => void take()}>
+        Open it
+      </button>
+    </section>
   );
 }

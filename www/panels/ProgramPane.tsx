@@ -39,87 +39,25 @@ export function ProgramPane(props: { narrow: boolean }) {
   const app = useApp();
   const state = app.state;
   let host!: HTMLDivElement;
-  let tabs!: HTMLDivElement;
-  let editor: Editor | undefined;
   let openButton: HTMLButtonElement | undefined;
   const [opening, setOpening] = createSignal(false);
   const [target, setTarget] = createSignal<Target | null>(null);
   const shown = createMemo(() => state().editor);
+  const { ofPasses, jumpTo } = createProgramEditor(() => host);
+  const ofScript = createMemo(() => scriptProblems(state()));
   // Once opened it stays, with its cursor and its history.
   const opened = createMemo<boolean>((before) => before || shown() === "script", false);
 
-  onMount(() => {
-    editor = createEditor({
-      parent: host,
-      label: "Program",
-      language: relayLanguage,
-      text: state().document.source,
-      later: async () => {
-        const { programWords } = await import("../editor/program");
-        return programWords(() => state().catalogue?.ops ?? NO_OPS);
-      },
-      onEdit: (source) => app.dispatch({ type: "edit", source }),
-      onEscape: app.panels.leaveEditor,
-      onUndo: app.undo,
-      onRedo: app.redo,
-    });
-    // Shows the editor first, because a hidden one takes no focus.
-    const focus = () => {
-      app.dispatch({ type: "editor", editor: "program" });
-      editor?.focus();
-    };
-    const focusScript = () => {
+  app.panels.offer({
+    script() {
       app.dispatch({ type: "editor", editor: "script" });
       setTarget({});
-    };
-    const openWork = () => {
+    },
+    openWork() {
       app.dispatch({ type: "pane", pane: "program" });
       setOpening(true);
-    };
-    const blame = () => app.follow(0, { offset: editor?.cursor() ?? 0 });
-    const show = () => {
-      const place = ofFollowed();
-      if (place) editor?.jump(place.from, place.from);
-    };
-    app.panels.offer({
-      blameSource: blame,
-      showSource: show,
-      edit: focus,
-      script: focusScript,
-      openWork,
-    });
-    onCleanup(() => editor?.destroy());
+    },
   });
-
-  const source = createMemo(() => state().document.source);
-  createEffect(on(source, (text) => editor?.setText(text)));
-  // The other end of an expression that is followed, unless the program was edited since.
-  const ofFollowed = createMemo(() => {
-    const { good, document } = state();
-    const source = app.followed()?.history.source ?? null;
-    return good?.document.source === document.source ? source : null;
-  });
-  createEffect(
-    on(ofFollowed, (place) => {
-      editor?.setMark(place);
-      if (place) editor?.reveal(place.from);
-    }),
-  );
-  // Places in a program that was edited since are not where they were.
-  const ofPasses = createMemo(() => (state().stale ? [] : passProblems(app.steps())));
-  const problems = createMemo(() => [
-    ...state().problems,
-    ...ofPasses().map(({ problem }) => problem),
-  ]);
-  let drawn = "[]";
-  createEffect(
-    on(problems, (list) => {
-      const now = JSON.stringify(list);
-      if (now !== drawn) editor?.setProblems(list);
-      drawn = now;
-    }),
-  );
-  const ofScript = createMemo(() => scriptProblems(state()));
   const all = createMemo(() =>
     onceEach([
       ...state().problems.map((problem) => ({ problem, script: false, tag: "" })),
@@ -133,38 +71,14 @@ export function ProgramPane(props: { narrow: boolean }) {
     const place = { from: problem.from, to: problem.to ?? problem.from };
     app.dispatch({ type: "editor", editor: script ? "script" : "program" });
     if (script) setTarget(place);
-    else editor?.jump(place.from, place.to);
-  };
-  const tabKeys = (event: KeyboardEvent) => {
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-    event.preventDefault();
-    const other = shown() === "program" ? "script" : "program";
-    app.dispatch({ type: "editor", editor: other });
-    tabs.querySelector<HTMLElement>(`#editor-tab-${other}`)?.focus();
+    else jumpTo(place.from, place.to);
   };
 
   return (
     <>
       <Show when={!props.narrow}>
         <div class="pane-head">
-          <div role="tablist" aria-label="Editors" class="tabs" ref={tabs}>
-            <For each={editors}>
-              {(item) => (
-                <button
-                  type="button"
-                  role="tab"
-                  id={`editor-tab-${item.editor}`}
-                  aria-selected={shown() === item.editor}
-                  aria-controls={`editor-${item.editor}`}
-                  tabIndex={shown() === item.editor ? 0 : -1}
-                  onClick={() => app.dispatch({ type: "editor", editor: item.editor })}
-                  onKeyDown={tabKeys}
-                >
-                  {item.label}
-                </button>
-              )}
-            </For>
-          </div>
+          <EditorTabs />
           <button
             type="button"
             class="open"
@@ -213,15 +127,123 @@ export function ProgramPane(props: { narrow: boolean }) {
       <p id="editor-help" class="sr">
         Escape leaves the editor. Tab moves on; Control and ] indents.
       </p>
-      <Show when={state().document.parent}>
-        <p class="pad quiet">
-          Forked from a step.{" "}
-          <button type="button" class="link" onClick={() => app.toParent()}>
-            Back to its program
-          </button>
-        </p>
-      </Show>
+      <Forked />
       <Problems all={all()} onJump={jump} />
     </>
+  );
+}
+
+/** Makes the editor of the program, and underlines the problems in it. */
+function createProgramEditor(host: () => HTMLElement) {
+  const app = useApp();
+  const state = app.state;
+  let editor: Editor | undefined;
+
+  onMount(() => {
+    editor = createEditor({
+      parent: host(),
+      label: "Program",
+      language: relayLanguage,
+      text: state().document.source,
+      later: async () => {
+        const { programWords } = await import("../editor/program");
+        return programWords(() => state().catalogue?.ops ?? NO_OPS);
+      },
+      onEdit: (source) => app.dispatch({ type: "edit", source }),
+      onEscape: app.panels.leaveEditor,
+      onUndo: app.undo,
+      onRedo: app.redo,
+    });
+    // Shows the editor first, because a hidden one takes no focus.
+    const focus = () => {
+      app.dispatch({ type: "editor", editor: "program" });
+      editor?.focus();
+    };
+    const blame = () => app.follow(0, { offset: editor?.cursor() ?? 0 });
+    const show = () => {
+      const place = ofFollowed();
+      if (place) editor?.jump(place.from, place.from);
+    };
+    app.panels.offer({ blameSource: blame, showSource: show, edit: focus });
+    onCleanup(() => editor?.destroy());
+  });
+
+  const source = createMemo(() => state().document.source);
+  createEffect(on(source, (text) => editor?.setText(text)));
+  // The other end of an expression that is followed, unless the program was edited since.
+  const ofFollowed = createMemo(() => {
+    const { good, document } = state();
+    const source = app.followed()?.history.source ?? null;
+    return good?.document.source === document.source ? source : null;
+  });
+  createEffect(
+    on(ofFollowed, (place) => {
+      editor?.setMark(place);
+      if (place) editor?.reveal(place.from);
+    }),
+  );
+  // Places in a program that was edited since are not where they were.
+  const ofPasses = createMemo(() => (state().stale ? [] : passProblems(app.steps())));
+  const problems = createMemo(() => [
+    ...state().problems,
+    ...ofPasses().map(({ problem }) => problem),
+  ]);
+  let drawn = "[]";
+  createEffect(
+    on(problems, (list) => {
+      const now = JSON.stringify(list);
+      if (now !== drawn) editor?.setProblems(list);
+      drawn = now;
+    }),
+  );
+  return { ofPasses, jumpTo: (from: number, to: number) => editor?.jump(from, to) };
+}
+
+/** The way back to the program that a step was forked from. */
+function Forked() {
+  const app = useApp();
+  return (
+    <Show when={app.state().document.parent}>
+      <p class="pad quiet">
+        Forked from a step.{" "}
+        <button type="button" class="link" onClick={() => app.toParent()}>
+          Back to its program
+        </button>
+      </p>
+    </Show>
+  );
+}
+
+/** The tabs of the two editors, through which the arrow keys go. */
+function EditorTabs() {
+  const app = useApp();
+  const shown = () => app.state().editor;
+  let tabs!: HTMLDivElement;
+  const tabKeys = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
+    event.preventDefault();
+    const other = shown() === "program" ? "script" : "program";
+    app.dispatch({ type: "editor", editor: other });
+    tabs.querySelector<HTMLElement>(`#editor-tab-${other}`)?.focus();
+  };
+  return (
+    <div role="tablist" aria-label="Editors" class="tabs" ref={tabs}>
+      <For each={editors}>
+        {(item) => (
+          <button
+            type="button"
+            role="tab"
+            id={`editor-tab-${item.editor}`}
+            aria-selected={shown() === item.editor}
+            aria-controls={`editor-${item.editor}`}
+            tabIndex={shown() === item.editor ? 0 : -1}
+            onClick={() => app.dispatch({ type: "editor", editor: item.editor })}
+            onKeyDown={tabKeys}
+          >
+            {item.label}
+          </button>
+        )}
+      </For>
+    </div>
   );
 }

@@ -43,7 +43,6 @@ const tabs: readonly { view: View; label: string }[] = [
 export function ResultPane() {
   const app = useApp();
   const state = app.state;
-  let bar!: HTMLDivElement;
   const [open, setOpen] = createSignal<ReadonlySet<string>>(new Set<string>());
   const [room, setRoom] = createSignal<Room>(
     { characters: 80, digits: 2 },
@@ -54,32 +53,8 @@ export function ResultPane() {
   const stepId = createMemo(() => step()?.id ?? "");
   createEffect(on(stepId, () => open().size > 0 && setOpen(new Set<string>()), { defer: true }));
 
-  // A diff is laid out anew when one of these changes, and not with all else that does.
-  const preferences = createMemo(() => state().preferences);
-  const isDiff = createMemo(() => state().view === "diff");
   const finder = createFinder();
-  const searched = createMemo(() => finder.text() !== "");
-  const func = createMemo(() => state().func);
-  const options = createMemo<Options>(() => {
-    const { wrap, types } = preferences();
-    const columns = columnsOf(room());
-    const split = preferences().split && isDiff() && columns.half >= NARROWEST_HALF;
-    const most = !isDiff() ? columns.plain : split ? columns.half : columns.unified;
-    return {
-      split,
-      types,
-      // Halves that are scrolled sideways would take each other out of sight.
-      columns: wrap || split ? most : Number.POSITIVE_INFINITY,
-      open: open(),
-      context: 3,
-      whole: searched(),
-      func: func(),
-    };
-  });
-  const position = createMemo(() => {
-    const shown = app.shown();
-    return { at: shown.findIndex((item) => item.index === app.selected()) + 1, of: shown.length };
-  });
+  const options = createOptions(finder, open, room);
 
   // Sideways is the next step, where nothing scrolls that way.
   const swiped = onSwipe((way) => {
@@ -87,80 +62,13 @@ export function ResultPane() {
     app.go(way < 0 ? 1 : -1, false);
   });
 
-  const tabKeys = (event: KeyboardEvent) => {
-    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (!by) return;
-    event.preventDefault();
-    const at = tabs.findIndex((tab) => tab.view === state().view);
-    const next = tabs[(at + by + tabs.length) % tabs.length];
-    if (!next) return;
-    app.dispatch({ type: "view", view: next.view });
-    bar.querySelector<HTMLElement>(`#tab-${next.view}`)?.focus();
-  };
-
   return (
     <>
       <h2 class="sr">Result</h2>
       <div class="pane-head">
-        <div role="tablist" aria-label="Views" class="tabs" ref={bar}>
-          <For each={tabs}>
-            {(tab) => (
-              <button
-                type="button"
-                role="tab"
-                id={`tab-${tab.view}`}
-                aria-selected={state().view === tab.view}
-                aria-controls="view"
-                tabIndex={state().view === tab.view ? 0 : -1}
-                onClick={() => app.dispatch({ type: "view", view: tab.view })}
-                onKeyDown={tabKeys}
-              >
-                {tab.label}
-              </button>
-            )}
-          </For>
-        </div>
+        <ViewTabs />
         <span class="grow" />
-        <Show when={position().of > 0}>
-          <div class="stepper" role="group" aria-label="Go through the steps">
-            <button
-              type="button"
-              aria-label="Previous changed step"
-              title="Previous changed step (p)"
-              onClick={() => app.go(-1, true)}
-            >
-              «
-            </button>
-            <button
-              type="button"
-              aria-label="Previous step"
-              title="Previous step (k)"
-              onClick={() => app.go(-1, false)}
-            >
-              ‹
-            </button>
-            <span class="position">
-              <span class="word">step </span>
-              {position().at} of {position().of}
-            </span>
-            <button
-              type="button"
-              aria-label="Next step"
-              title="Next step (j)"
-              onClick={() => app.go(1, false)}
-            >
-              ›
-            </button>
-            <button
-              type="button"
-              aria-label="Next changed step"
-              title="Next changed step (n)"
-              onClick={() => app.go(1, true)}
-            >
-              »
-            </button>
-          </div>
-        </Show>
+        <Stepper />
         <WholeRoom pane="result" label="the result" />
       </div>
       <Show when={state().view !== "timing" && step()}>
@@ -176,63 +84,13 @@ export function ResultPane() {
       >
         <Show when={step()} fallback={<Nothing />}>
           {(now) => (
-            <Switch>
-              <Match when={state().view === "diff"}>
-                <section class="region" aria-label="Diff">
-                  <DiffView
-                    step={now()}
-                    options={options()}
-                    finder={finder}
-                    onOpen={unfold}
-                    onRoom={setRoom}
-                  />
-                </section>
-              </Match>
-              <Match when={state().view === "before"}>
-                <div class="two">
-                  <section class="region" aria-label="Before">
-                    <h3>Before {now().name}</h3>
-                    <TextView
-                      side="before"
-                      options={options()}
-                      finder={finder}
-                      onOpen={unfold}
-                      onRoom={setRoom}
-                    />
-                  </section>
-                  <section class="region" aria-label="After">
-                    <h3>After {now().name}</h3>
-                    <TextView
-                      side="after"
-                      options={options()}
-                      finder={finder}
-                      onOpen={unfold}
-                      onRoom={setRoom}
-                    />
-                  </section>
-                </div>
-              </Match>
-              <Match when={state().view === "graph"}>
-                <Part waiting="Drawing…">
-                  <GraphView step={now()} finder={finder} />
-                </Part>
-              </Match>
-              <Match when={state().view === "values"}>
-                <Part waiting="Loading…">
-                  <Values step={now()} />
-                </Part>
-              </Match>
-              <Match when={state().view === "schedule"}>
-                <Part waiting="Loading…">
-                  <ScheduleView step={now()} />
-                </Part>
-              </Match>
-              <Match when={state().view === "timing"}>
-                <Part waiting="Loading…">
-                  <Timing />
-                </Part>
-              </Match>
-            </Switch>
+            <StepView
+              step={now()}
+              options={options()}
+              finder={finder}
+              onOpen={unfold}
+              onRoom={setRoom}
+            />
           )}
         </Show>
       </div>
@@ -248,6 +106,195 @@ export function ResultPane() {
       </Show>
       <Instruments />
     </>
+  );
+}
+
+/** The options by which a text is laid out: those of the user, and the room that there is. */
+function createOptions(
+  finder: Finder,
+  open: () => ReadonlySet<string>,
+  room: () => Room,
+): () => Options {
+  const state = useApp().state;
+  // A diff is laid out anew when one of these changes, and not with all else that does.
+  const preferences = createMemo(() => state().preferences);
+  const isDiff = createMemo(() => state().view === "diff");
+  const searched = createMemo(() => finder.text() !== "");
+  const func = createMemo(() => state().func);
+  return createMemo<Options>(() => {
+    const { wrap, types } = preferences();
+    const columns = columnsOf(room());
+    const split = preferences().split && isDiff() && columns.half >= NARROWEST_HALF;
+    const most = !isDiff() ? columns.plain : split ? columns.half : columns.unified;
+    return {
+      split,
+      types,
+      // Halves that are scrolled sideways would take each other out of sight.
+      columns: wrap || split ? most : Number.POSITIVE_INFINITY,
+      open: open(),
+      context: 3,
+      whole: searched(),
+      func: func(),
+    };
+  });
+}
+
+/** The tabs of the views, through which the arrow keys go. */
+function ViewTabs() {
+  const app = useApp();
+  const state = app.state;
+  let bar!: HTMLDivElement;
+  const tabKeys = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!by) return;
+    event.preventDefault();
+    const at = tabs.findIndex((tab) => tab.view === state().view);
+    const next = tabs[(at + by + tabs.length) % tabs.length];
+    if (!next) return;
+    app.dispatch({ type: "view", view: next.view });
+    bar.querySelector<HTMLElement>(`#tab-${next.view}`)?.focus();
+  };
+  return (
+    <div role="tablist" aria-label="Views" class="tabs" ref={bar}>
+      <For each={tabs}>
+        {(tab) => (
+          <button
+            type="button"
+            role="tab"
+            id={`tab-${tab.view}`}
+            aria-selected={state().view === tab.view}
+            aria-controls="view"
+            tabIndex={state().view === tab.view ? 0 : -1}
+            onClick={() => app.dispatch({ type: "view", view: tab.view })}
+            onKeyDown={tabKeys}
+          >
+            {tab.label}
+          </button>
+        )}
+      </For>
+    </div>
+  );
+}
+
+/** The position of the step, and buttons that go from one to the next. */
+function Stepper() {
+  const app = useApp();
+  const position = createMemo(() => {
+    const shown = app.shown();
+    return { at: shown.findIndex((item) => item.index === app.selected()) + 1, of: shown.length };
+  });
+  return (
+    <Show when={position().of > 0}>
+      <div class="stepper" role="group" aria-label="Go through the steps">
+        <button
+          type="button"
+          aria-label="Previous changed step"
+          title="Previous changed step (p)"
+          onClick={() => app.go(-1, true)}
+        >
+          «
+        </button>
+        <button
+          type="button"
+          aria-label="Previous step"
+          title="Previous step (k)"
+          onClick={() => app.go(-1, false)}
+        >
+          ‹
+        </button>
+        <span class="position">
+          <span class="word">step </span>
+          {position().at} of {position().of}
+        </span>
+        <button
+          type="button"
+          aria-label="Next step"
+          title="Next step (j)"
+          onClick={() => app.go(1, false)}
+        >
+          ›
+        </button>
+        <button
+          type="button"
+          aria-label="Next changed step"
+          title="Next changed step (n)"
+          onClick={() => app.go(1, true)}
+        >
+          »
+        </button>
+      </div>
+    </Show>
+  );
+}
+
+interface Shown {
+  options: Options;
+  finder: Finder;
+  onOpen(id: string): void;
+  onRoom(room: Room): void;
+}
+
+/** The step in the chosen view. */
+function StepView(props: Shown & { step: Step }) {
+  const app = useApp();
+  return (
+    <Switch>
+      <Match when={app.state().view === "diff"}>
+        <section class="region" aria-label="Diff">
+          <DiffView
+            step={props.step}
+            options={props.options}
+            finder={props.finder}
+            onOpen={props.onOpen}
+            onRoom={props.onRoom}
+          />
+        </section>
+      </Match>
+      <Match when={app.state().view === "before"}>
+        <div class="two">
+          <section class="region" aria-label="Before">
+            <h3>Before {props.step.name}</h3>
+            <TextView
+              side="before"
+              options={props.options}
+              finder={props.finder}
+              onOpen={props.onOpen}
+              onRoom={props.onRoom}
+            />
+          </section>
+          <section class="region" aria-label="After">
+            <h3>After {props.step.name}</h3>
+            <TextView
+              side="after"
+              options={props.options}
+              finder={props.finder}
+              onOpen={props.onOpen}
+              onRoom={props.onRoom}
+            />
+          </section>
+        </div>
+      </Match>
+      <Match when={app.state().view === "graph"}>
+        <Part waiting="Drawing…">
+          <GraphView step={props.step} finder={props.finder} />
+        </Part>
+      </Match>
+      <Match when={app.state().view === "values"}>
+        <Part waiting="Loading…">
+          <Values step={props.step} />
+        </Part>
+      </Match>
+      <Match when={app.state().view === "schedule"}>
+        <Part waiting="Loading…">
+          <ScheduleView step={props.step} />
+        </Part>
+      </Match>
+      <Match when={app.state().view === "timing"}>
+        <Part waiting="Loading…">
+          <Timing />
+        </Part>
+      </Match>
+    </Switch>
   );
 }
 
@@ -333,13 +380,7 @@ function StepHead(props: { step: Step; split: boolean; finder: Finder }) {
   );
 }
 
-function TextView(props: {
-  side: "before" | "after";
-  options: Options;
-  finder: Finder;
-  onOpen(id: string): void;
-  onRoom(room: Room): void;
-}) {
+function TextView(props: Shown & { side: "before" | "after" }) {
   const app = useApp();
   const pulled = () => (props.side === "before" ? app.before() : app.after());
   const text = createMemo(() => {
