@@ -28,10 +28,7 @@ const STANDARD = defaultPreferences.widths;
 
 export function App(props: { onUpdate(): void }) {
   const app = useApp();
-  const state = app.state;
   const narrow = useWindow(NARROW);
-  /** A lesson has a column of its own. */
-  const roomy = useWindow(ROOMY);
   useKeys();
   useTheme();
   const spoken = useSpoken();
@@ -43,19 +40,6 @@ export function App(props: { onUpdate(): void }) {
   const toPasses = () => app.dispatch({ type: "pane", pane: "passes" });
   app.panels.offer({ filter: toPasses, add: toPasses });
 
-  const lesson = createMemo(() => state().lesson);
-  const widths = createMemo(() => state().preferences.widths);
-  const setWidth = (which: 0 | 1, value: number) => {
-    const [program, passes] = widths();
-    const next: [number, number] = which === 0 ? [value, passes] : [program, value];
-    app.dispatch({ type: "prefer", change: { widths: next } });
-  };
-  const hidden = (pane: Pane) => {
-    const { pane: chosen, whole } = state();
-    return narrow() ? chosen !== pane : whole !== null && whole !== pane;
-  };
-  const opened = useOpened(hidden);
-
   return (
     <>
       <Importer />
@@ -65,78 +49,7 @@ export function App(props: { onUpdate(): void }) {
         <Show when={narrow()}>
           <PaneTabs />
         </Show>
-        <div
-          class="panes"
-          classList={{
-            narrow: narrow() || state().whole !== null,
-            learning: lesson() !== "" && roomy() && state().whole === null,
-          }}
-          style={{
-            "--program": widths()[0],
-            "--passes": widths()[1],
-            // On a wide screen the result gets the width that the names leave over, unless the user chose other widths.
-            "--passes-most": widths()[1] === STANDARD[1] ? "400px" : "100%",
-          }}
-        >
-          <Show when={lesson() && roomy()}>
-            <section class="pane learn" hidden={state().whole !== null}>
-              <Part waiting="Loading…">
-                <LessonPane name={lesson()} beside />
-              </Part>
-            </section>
-          </Show>
-          <section
-            class="pane program"
-            id="pane-program"
-            aria-label="Program and problems"
-            hidden={hidden("program")}
-          >
-            <Show when={lesson() && !roomy()}>
-              <Part waiting="Loading…">
-                <LessonPane name={lesson()} />
-              </Part>
-            </Show>
-            <Show when={opened.program()}>
-              <ProgramPane narrow={narrow()} />
-            </Show>
-          </section>
-          <Splitter
-            label="Width of the program"
-            value={widths()[0]}
-            min={180}
-            max={600}
-            standard={STANDARD[0]}
-            onChange={(value) => setWidth(0, value)}
-          />
-          <section
-            class="pane"
-            id="pane-passes"
-            aria-label="Passes and steps"
-            hidden={hidden("passes")}
-          >
-            <Show when={opened.passes()}>
-              <PassesPane />
-            </Show>
-          </section>
-          <Splitter
-            label="Width of the passes"
-            value={widths()[1]}
-            min={140}
-            max={400}
-            standard={STANDARD[1]}
-            onChange={(value) => setWidth(1, value)}
-          />
-          <section
-            class="pane result"
-            id="pane-result"
-            aria-label="Result"
-            hidden={hidden("result")}
-          >
-            <Show when={opened.result()}>
-              <ResultPane />
-            </Show>
-          </section>
-        </div>
+        <Panes narrow={narrow()} />
       </main>
       <Notices onUpdate={props.onUpdate} />
       <p class="sr" role="status" aria-label="Step">
@@ -144,6 +57,96 @@ export function App(props: { onUpdate(): void }) {
       </p>
       <Sheets />
     </>
+  );
+}
+
+/** The panes beside each other, with the splitters between them; in a narrow window one at a time. */
+function Panes(props: { narrow: boolean }) {
+  const app = useApp();
+  const state = app.state;
+  /** A lesson has a column of its own. */
+  const roomy = useWindow(ROOMY);
+  const lesson = createMemo(() => state().lesson);
+  const widths = createMemo(() => state().preferences.widths);
+  const setWidth = (which: 0 | 1, value: number) => {
+    const [program, passes] = widths();
+    const next: [number, number] = which === 0 ? [value, passes] : [program, value];
+    app.dispatch({ type: "prefer", change: { widths: next } });
+  };
+  const hidden = (pane: Pane) => {
+    const { pane: chosen, whole } = state();
+    return props.narrow ? chosen !== pane : whole !== null && whole !== pane;
+  };
+  const opened = useOpened(hidden);
+
+  return (
+    <div
+      class="panes"
+      classList={{
+        narrow: props.narrow || state().whole !== null,
+        learning: lesson() !== "" && roomy() && state().whole === null,
+      }}
+      style={{
+        "--program": widths()[0],
+        "--passes": widths()[1],
+        // On a wide screen the result gets the width that the names leave over, unless the user chose other widths.
+        "--passes-most": widths()[1] === STANDARD[1] ? "400px" : "100%",
+      }}
+    >
+      <Show when={lesson() && roomy()}>
+        <section class="pane learn" hidden={state().whole !== null}>
+          <Part waiting="Loading…">
+            <LessonPane name={lesson()} beside />
+          </Part>
+        </section>
+      </Show>
+      <section
+        class="pane program"
+        id="pane-program"
+        aria-label="Program and problems"
+        hidden={hidden("program")}
+      >
+        <Show when={lesson() && !roomy()}>
+          <Part waiting="Loading…">
+            <LessonPane name={lesson()} />
+          </Part>
+        </Show>
+        <Show when={opened.program()}>
+          <ProgramPane narrow={props.narrow} />
+        </Show>
+      </section>
+      <Splitter
+        label="Width of the program"
+        value={widths()[0]}
+        min={180}
+        max={600}
+        standard={STANDARD[0]}
+        onChange={(value) => setWidth(0, value)}
+      />
+      <section
+        class="pane"
+        id="pane-passes"
+        aria-label="Passes and steps"
+        hidden={hidden("passes")}
+      >
+        <Show when={opened.passes()}>
+          <PassesPane />
+        </Show>
+      </section>
+      <Splitter
+        label="Width of the passes"
+        value={widths()[1]}
+        min={140}
+        max={400}
+        standard={STANDARD[1]}
+        onChange={(value) => setWidth(1, value)}
+      />
+      <section class="pane result" id="pane-result" aria-label="Result" hidden={hidden("result")}>
+        <Show when={opened.result()}>
+          <ResultPane />
+        </Show>
+      </section>
+    </div>
   );
 }
 

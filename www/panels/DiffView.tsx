@@ -4,6 +4,7 @@ import {
   createSignal,
   For,
   Index,
+  type JSX,
   lazy,
   Match,
   Show,
@@ -14,7 +15,7 @@ import type { Diff, Step } from "../engine/protocol";
 import { useApp } from "./context";
 import type { Finder } from "./finder";
 import { Lines } from "./Lines";
-import { linesOf, type Options, type Room, rowsAbout, sizeOf } from "./lines";
+import { type Line, linesOf, type Options, type Room, rowsAbout, sizeOf } from "./lines";
 
 const Rewrites = lazy(() => import("./Rewrites"));
 
@@ -46,14 +47,7 @@ export function DiffView(props: {
       .filter((diff) => sizeOf(diff) < LARGE / 10)
       .map((diff) => linesOf(diff, props.options)),
   );
-  const only = createMemo(() => {
-    const diff = ready();
-    if (!diff || props.options.types) return false;
-    return (
-      diff.added + diff.removed === 0 &&
-      !lines().some((line) => line.kind === "row" && line.tone !== "same")
-    );
-  });
+  const only = createMemo(() => !props.options.types && differsInTypes(ready(), lines()));
   /** True if all changes are in other functions than the one that is shown. */
   const elsewhere = () =>
     (props.options.func ?? "") !== "" &&
@@ -75,20 +69,10 @@ export function DiffView(props: {
         <p class="empty">An earlier step failed, so {props.step.name} did not run.</p>
       </Match>
       <Match when={props.step.before === props.step.after}>
-        <p class="empty">
-          <span class="shape" aria-hidden="true">
-            ○
-          </span>
-          {props.step.name} looked at the program and changed nothing.
-        </p>
+        <Empty shape="○">{props.step.name} looked at the program and changed nothing.</Empty>
       </Match>
       <Match when={failed()}>
-        <p class="empty">
-          <span class="shape" aria-hidden="true">
-            ✕
-          </span>
-          The diff could not be made: {failed()}.
-        </p>
+        <Empty shape="✕">The diff could not be made: {failed()}.</Empty>
       </Match>
       <Match when={ready()}>
         {(diff) => (
@@ -102,38 +86,13 @@ export function DiffView(props: {
               )}
             </Show>
             <Show when={only()}>
-              <p class="quiet pad">
-                Only types differ, and they are hidden.{" "}
-                <button
-                  type="button"
-                  class="link"
-                  onClick={() => app.dispatch({ type: "prefer", change: { types: true } })}
-                >
-                  Show types
-                </button>
-              </p>
+              <HiddenTypes />
             </Show>
             <Show when={tooLarge()}>
-              <div class="empty">
-                <p>
-                  This diff has {size().toLocaleString("en")} lines. Drawing it may take a moment.
-                </p>
-                <button type="button" onClick={() => setAnyway(props.step.id)}>
-                  Draw it
-                </button>
-              </div>
+              <TooLarge lines={size()} onDraw={() => setAnyway(props.step.id)} />
             </Show>
             <Show when={elsewhere()}>
-              <p class="quiet pad">
-                {props.step.name} did nothing to @{props.options.func}.{" "}
-                <button
-                  type="button"
-                  class="link"
-                  onClick={() => app.dispatch({ type: "func", name: "" })}
-                >
-                  Show all functions
-                </button>
-              </p>
+              <Elsewhere step={props.step} func={props.options.func} />
             </Show>
             <Lines
               lines={lines()}
@@ -158,6 +117,69 @@ export function DiffView(props: {
         <p class="empty waiting">Comparing…</p>
       </Match>
     </Switch>
+  );
+}
+
+/** Returns true if no line differs but in its types. */
+function differsInTypes(diff: Diff | null, lines: readonly Line[]): boolean {
+  return (
+    diff !== null &&
+    diff.added + diff.removed === 0 &&
+    !lines.some((line) => line.kind === "row" && line.tone !== "same")
+  );
+}
+
+/** Says in a sentence why there is no diff. */
+function Empty(props: { shape: string; children: JSX.Element }) {
+  return (
+    <p class="empty">
+      <span class="shape" aria-hidden="true">
+        {props.shape}
+      </span>
+      {props.children}
+    </p>
+  );
+}
+
+/** Says that drawing takes a moment, and begins with it when asked. */
+function TooLarge(props: { lines: number; onDraw(): void }) {
+  return (
+    <div class="empty">
+      <p>This diff has {props.lines.toLocaleString("en")} lines. Drawing it may take a moment.</p>
+      <button type="button" onClick={props.onDraw}>
+        Draw it
+      </button>
+    </div>
+  );
+}
+
+/** Says that the types differ, which are hidden, and shows them. */
+function HiddenTypes() {
+  const app = useApp();
+  return (
+    <p class="quiet pad">
+      Only types differ, and they are hidden.{" "}
+      <button
+        type="button"
+        class="link"
+        onClick={() => app.dispatch({ type: "prefer", change: { types: true } })}
+      >
+        Show types
+      </button>
+    </p>
+  );
+}
+
+/** Says that the step did nothing to the function that is shown, and shows all. */
+function Elsewhere(props: { step: Step; func: string | undefined }) {
+  const app = useApp();
+  return (
+    <p class="quiet pad">
+      {props.step.name} did nothing to @{props.func}.{" "}
+      <button type="button" class="link" onClick={() => app.dispatch({ type: "func", name: "" })}>
+        Show all functions
+      </button>
+    </p>
   );
 }
 

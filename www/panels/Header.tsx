@@ -20,24 +20,6 @@ export function Header() {
   const [said, setSaid] = createSignal("");
   const [sharing, setSharing] = createSignal(false);
   let shareButton!: HTMLButtonElement;
-  const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
-  /**
-   * The pipelines for the program's dialect, and the chosen one. While the program has not run, a list of the other
-   * dialect may be the reason: then all are offered.
-   */
-  const pipelines = createMemo(() => {
-    const { catalogue, good, stale } = state();
-    const dialect = good?.run.dialect ?? "relay";
-    const chosen = pipeline()?.name;
-    return (catalogue?.pipelines ?? []).filter(
-      (item) => stale || item.dialect === dialect || item.name === chosen,
-    );
-  });
-  const choose = async (select: HTMLSelectElement) => {
-    await app.openExample(select.value);
-    // If the example could not be loaded, the selection goes back to the present one.
-    select.value = state().example;
-  };
   const theme = () => state().preferences.theme;
   let clear: ReturnType<typeof setTimeout> | undefined;
 
@@ -54,51 +36,8 @@ export function Header() {
   return (
     <header>
       <h1>passlab</h1>
-      <label class="field">
-        <span>Example</span>
-        <select
-          aria-label="Example"
-          value={state().example}
-          onChange={(event) => void choose(event.currentTarget)}
-        >
-          <Show when={state().example === ""}>
-            <option value="">Your program</option>
-          </Show>
-          <For each={groups}>
-            {(group) => (
-              <optgroup label={group}>
-                <For each={examples.filter((example) => example.group === group)}>
-                  {(example) => (
-                    <option value={example.id} selected={state().example === example.id}>
-                      {example.title}
-                    </option>
-                  )}
-                </For>
-              </optgroup>
-            )}
-          </For>
-        </select>
-      </label>
-      <label class="field">
-        <span>Pipeline</span>
-        <select
-          aria-label="Pipeline"
-          value={pipeline()?.name ?? ""}
-          disabled={!state().catalogue}
-          onChange={(event) => app.choosePipeline(event.currentTarget.value)}
-        >
-          <Show when={!pipeline()}>
-            <option value="">Your passes</option>
-          </Show>
-          <For each={pipelines()}>
-            {(item) => (
-              <option value={item.name} selected={pipeline()?.name === item.name}>
-                {item.title || item.name}
-              </option>
-            )}
-          </For>
-        </select>
-      </label>
+      <Examples />
+      <Pipelines />
       <div class="field">
         <span aria-hidden="true">Opt level</span>
         <div class="levels" role="radiogroup" aria-label="Opt level">
@@ -173,6 +112,85 @@ export function Header() {
         </Part>
       </Show>
     </header>
+  );
+}
+
+/** Chooses an example. */
+function Examples() {
+  const app = useApp();
+  const state = app.state;
+  const choose = async (select: HTMLSelectElement) => {
+    await app.openExample(select.value);
+    // If the example could not be loaded, the selection goes back to the present one.
+    select.value = state().example;
+  };
+  return (
+    <label class="field">
+      <span>Example</span>
+      <select
+        aria-label="Example"
+        value={state().example}
+        onChange={(event) => void choose(event.currentTarget)}
+      >
+        <Show when={state().example === ""}>
+          <option value="">Your program</option>
+        </Show>
+        <For each={groups}>
+          {(group) => (
+            <optgroup label={group}>
+              <For each={examples.filter((example) => example.group === group)}>
+                {(example) => (
+                  <option value={example.id} selected={state().example === example.id}>
+                    {example.title}
+                  </option>
+                )}
+              </For>
+            </optgroup>
+          )}
+        </For>
+      </select>
+    </label>
+  );
+}
+
+/** Chooses a pipeline. */
+function Pipelines() {
+  const app = useApp();
+  const state = app.state;
+  const pipeline = createMemo(() => matchingPipeline(state().catalogue, state().document));
+  /**
+   * The pipelines for the program's dialect, and the chosen one. While the program has not run, a list of the other
+   * dialect may be the reason: then all are offered.
+   */
+  const pipelines = createMemo(() => {
+    const { catalogue, good, stale } = state();
+    const dialect = good?.run.dialect ?? "relay";
+    const chosen = pipeline()?.name;
+    return (catalogue?.pipelines ?? []).filter(
+      (item) => stale || item.dialect === dialect || item.name === chosen,
+    );
+  });
+  return (
+    <label class="field">
+      <span>Pipeline</span>
+      <select
+        aria-label="Pipeline"
+        value={pipeline()?.name ?? ""}
+        disabled={!state().catalogue}
+        onChange={(event) => app.choosePipeline(event.currentTarget.value)}
+      >
+        <Show when={!pipeline()}>
+          <option value="">Your passes</option>
+        </Show>
+        <For each={pipelines()}>
+          {(item) => (
+            <option value={item.name} selected={pipeline()?.name === item.name}>
+              {item.title || item.name}
+            </option>
+          )}
+        </For>
+      </select>
+    </label>
   );
 }
 

@@ -52,24 +52,6 @@ export default function Matrix(props: {
       ? `Level ${one()} and level ${other()} end with the same program.`
       : `Level ${one()} and level ${other()} first differ after ${rows[row] ?? ""}, pass ${row + 1}.`;
   };
-  const choice = (label: string, value: () => number, set: (level: number) => void) => (
-    <label>
-      <span>{label}</span>
-      <select
-        aria-label={label}
-        value={value()}
-        onChange={(event) => set(Number(event.currentTarget.value))}
-      >
-        <For each={levels}>
-          {(level) => (
-            <option value={level} selected={level === value()}>
-              Level {level}
-            </option>
-          )}
-        </For>
-      </select>
-    </label>
-  );
 
   return (
     <dialog
@@ -85,8 +67,8 @@ export default function Matrix(props: {
         </button>
       </div>
       <div class="row">
-        {choice("Compare", one, setOne)}
-        {choice("with", other, setOther)}
+        <LevelChoice label="Compare" level={one()} onChoose={setOne} />
+        <LevelChoice label="with" level={other()} onChoose={setOther} />
         <button type="button" onClick={() => props.onCompare([one(), other()])}>
           Step by step
         </button>
@@ -124,6 +106,28 @@ export default function Matrix(props: {
         </table>
       </div>
     </dialog>
+  );
+}
+
+/** Chooses one of the levels that are compared. */
+function LevelChoice(props: { label: string; level: number; onChoose(level: number): void }) {
+  return (
+    <label>
+      <span>{props.label}</span>
+      <select
+        aria-label={props.label}
+        value={props.level}
+        onChange={(event) => props.onChoose(Number(event.currentTarget.value))}
+      >
+        <For each={levels}>
+          {(level) => (
+            <option value={level} selected={level === props.level}>
+              Level {level}
+            </option>
+          )}
+        </For>
+      </select>
+    </label>
   );
 }
 

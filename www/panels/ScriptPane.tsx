@@ -11,7 +11,7 @@ import {
 } from "solid-js";
 import { createEditor, type Editor } from "../editor/editor";
 import { scriptLanguage } from "../editor/script";
-import type { DumpFile, UserPass } from "../engine/protocol";
+import type { DumpFile, ScriptReport, UserPass } from "../engine/protocol";
 import { PYTHON_BYTES, pythonLoading } from "../sandbox/progress";
 import { callName } from "../state/calls";
 import { inLanguage, type Language, languageOf } from "../user/language";
@@ -115,74 +115,78 @@ export default function ScriptPane(props: { target: Target | null }) {
         </p>
       </Show>
       <div class="editor" ref={host} />
-      <Show when={report()}>
-        {(now) => (
-          <>
-            <Show when={now().passes.length + now().instruments.length > 0}>
-              <section class="yours" aria-label="What is defined here">
-                <ul aria-label="Your passes">
-                  <For each={now().passes}>{(pass) => <Defined pass={pass} />}</For>
-                  <For each={now().instruments}>
-                    {(instrument) => (
-                      <li>
-                        <span class="name">{instrument.name}</span>
-                        <span class="quiet grow">instrument</span>
-                        <Switch name={instrument.name} />
-                      </li>
-                    )}
-                  </For>
-                </ul>
-              </section>
-            </Show>
-            <Show when={(now().steps?.length ?? 0) > 0}>
-              <section class="yours" aria-label="What the script ran">
-                <ul aria-label="What the script ran">
-                  <li>
-                    <span class="name">{passesIn(now().steps ?? [])}</span>
-                    <span class="quiet grow">ran in the script</span>
-                    <button
-                      type="button"
-                      title="Show each pass that the script ran as a step, with what it changed"
-                      onClick={() => void app.openSteps(now().steps ?? [])}
-                    >
-                      Step through
-                    </button>
-                  </li>
-                </ul>
-              </section>
-            </Show>
-            <Show when={(now().modules?.length ?? 0) > 0}>
-              <section class="yours" aria-label="Modules of the script">
-                <ul aria-label="Modules of the script">
-                  <For each={now().modules}>
-                    {({ name, text }) => (
-                      <li>
-                        <span class="name">{name}</span>
-                        <span class="quiet grow">module</span>
-                        <button
-                          type="button"
-                          aria-label={`Open ${name} as program`}
-                          title="Edit it and step through passes over it"
-                          onClick={() => void app.importText(text, name)}
-                        >
-                          Open as program
-                        </button>
-                      </li>
-                    )}
-                  </For>
-                </ul>
-              </section>
-            </Show>
-            <Show when={now().output.length > 0}>
-              <section class="console" aria-label="Output">
-                <h2>Output</h2>
-                <div role="log" aria-label="Output" aria-live="off" tabIndex={0}>
-                  <For each={now().output.slice(-MOST_OUTPUT)}>{(line) => <pre>{line}</pre>}</For>
-                </div>
-              </section>
-            </Show>
-          </>
-        )}
+      <Show when={report()}>{(now) => <Report of={now()} />}</Show>
+    </>
+  );
+}
+
+/** Shows what a script gave: its passes and instruments, what it ran, its modules, its output. */
+function Report(props: { of: ScriptReport }) {
+  const app = useApp();
+  return (
+    <>
+      <Show when={props.of.passes.length + props.of.instruments.length > 0}>
+        <section class="yours" aria-label="What is defined here">
+          <ul aria-label="Your passes">
+            <For each={props.of.passes}>{(pass) => <Defined pass={pass} />}</For>
+            <For each={props.of.instruments}>
+              {(instrument) => (
+                <li>
+                  <span class="name">{instrument.name}</span>
+                  <span class="quiet grow">instrument</span>
+                  <Switch name={instrument.name} />
+                </li>
+              )}
+            </For>
+          </ul>
+        </section>
+      </Show>
+      <Show when={(props.of.steps?.length ?? 0) > 0}>
+        <section class="yours" aria-label="What the script ran">
+          <ul aria-label="What the script ran">
+            <li>
+              <span class="name">{passesIn(props.of.steps ?? [])}</span>
+              <span class="quiet grow">ran in the script</span>
+              <button
+                type="button"
+                title="Show each pass that the script ran as a step, with what it changed"
+                onClick={() => void app.openSteps(props.of.steps ?? [])}
+              >
+                Step through
+              </button>
+            </li>
+          </ul>
+        </section>
+      </Show>
+      <Show when={(props.of.modules?.length ?? 0) > 0}>
+        <section class="yours" aria-label="Modules of the script">
+          <ul aria-label="Modules of the script">
+            <For each={props.of.modules}>
+              {({ name, text }) => (
+                <li>
+                  <span class="name">{name}</span>
+                  <span class="quiet grow">module</span>
+                  <button
+                    type="button"
+                    aria-label={`Open ${name} as program`}
+                    title="Edit it and step through passes over it"
+                    onClick={() => void app.importText(text, name)}
+                  >
+                    Open as program
+                  </button>
+                </li>
+              )}
+            </For>
+          </ul>
+        </section>
+      </Show>
+      <Show when={props.of.output.length > 0}>
+        <section class="console" aria-label="Output">
+          <h2>Output</h2>
+          <div role="log" aria-label="Output" aria-live="off" tabIndex={0}>
+            <For each={props.of.output.slice(-MOST_OUTPUT)}>{(line) => <pre>{line}</pre>}</For>
+          </div>
+        </section>
       </Show>
     </>
   );

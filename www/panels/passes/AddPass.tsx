@@ -47,25 +47,11 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
     const dialect = good?.run.dialect ?? "relay";
     return (catalogue?.passes ?? []).filter((pass) => pass.dialects.includes(dialect));
   });
-  // While the page is idle, each pass is tried on the result, for a list of those with an effect.
-  const [would, setWould] = createSignal<ReadonlyMap<string, string>>(new Map());
+  const would = createPreviews(built);
   const [only, setOnly] = createSignal(false);
   const found = createMemo(() => {
     const passes = ranked([...own(), ...built()], own(), filter());
     return only() ? passes.filter((pass) => would().get(pass.name) !== "unchanged") : passes;
-  });
-  let closed = false;
-  onMount(async () => {
-    if (app.state().document.script) return;
-    for (const pass of built()) {
-      if (!pass.available) continue;
-      const answer = await app.preview(pass.call);
-      if (closed || answer === null) return;
-      setWould(new Map([...would(), [pass.name, answer]]));
-    }
-  });
-  onCleanup(() => {
-    closed = true;
   });
   let items!: HTMLDivElement;
 
@@ -125,32 +111,14 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
       >
         <For each={found()}>
           {(pass, index) => (
-            // The text field keeps the focus and the keys; a choice only takes clicks.
-            <div
-              role="option"
+            <Choice
+              pass={pass}
               id={`pass-choice-${index()}`}
-              class="choice"
-              aria-selected={index() === active()}
-              aria-disabled={!pass.available}
-              onClick={() => add(pass)}
-            >
-              <span class="choice-name">
-                {pass.name}
-                <Show when={own().has(pass)}>
-                  {" "}
-                  <span class="tag">yours</span>
-                </Show>
-              </span>
-              <span class="meta">
-                <Show when={would().get(pass.name)}>
-                  {(answer) => <span class={`would ${answer()}`}>{wouldWord[answer()]} </span>}
-                </Show>
-                {pass.available ? `O${pass.optLevel}` : "not yet"}
-              </span>
-              <span class="choice-summary">
-                <Inline text={pass.summary} />
-              </span>
-            </div>
+              active={index() === active()}
+              own={own().has(pass)}
+              would={would().get(pass.name)}
+              onAdd={() => add(pass)}
+            />
           )}
         </For>
       </div>
@@ -161,4 +129,64 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
       </Show>
     </Popover>
   );
+}
+
+/** Shows a pass to choose. */
+function Choice(props: {
+  pass: PassDoc;
+  id: string;
+  active: boolean;
+  own: boolean;
+  would: string | undefined;
+  onAdd(): void;
+}) {
+  return (
+    // The text field keeps the focus and the keys; a choice only takes clicks.
+    <div
+      role="option"
+      id={props.id}
+      class="choice"
+      aria-selected={props.active}
+      aria-disabled={!props.pass.available}
+      onClick={props.onAdd}
+    >
+      <span class="choice-name">
+        {props.pass.name}
+        <Show when={props.own}>
+          {" "}
+          <span class="tag">yours</span>
+        </Show>
+      </span>
+      <span class="meta">
+        <Show when={props.would}>
+          {(answer) => <span class={`would ${answer()}`}>{wouldWord[answer()]} </span>}
+        </Show>
+        {props.pass.available ? `O${props.pass.optLevel}` : "not yet"}
+      </span>
+      <span class="choice-summary">
+        <Inline text={props.pass.summary} />
+      </span>
+    </div>
+  );
+}
+
+/** Returns the effects that passes would have on the result, as far as they are known. */
+function createPreviews(built: () => readonly PassDoc[]): () => ReadonlyMap<string, string> {
+  const app = useApp();
+  // While the page is idle, each pass is tried on the result, for a list of those with an effect.
+  const [would, setWould] = createSignal<ReadonlyMap<string, string>>(new Map());
+  let closed = false;
+  onMount(async () => {
+    if (app.state().document.script) return;
+    for (const pass of built()) {
+      if (!pass.available) continue;
+      const answer = await app.preview(pass.call);
+      if (closed || answer === null) return;
+      setWould(new Map([...would(), [pass.name, answer]]));
+    }
+  });
+  onCleanup(() => {
+    closed = true;
+  });
+  return would;
 }

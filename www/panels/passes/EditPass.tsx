@@ -1,7 +1,8 @@
 /** Edits one row of the pass list: its arguments, its place, its removal. */
 import { createMemo, createSignal, For, Show } from "solid-js";
+import type { PassDoc, UserPass } from "../../engine/protocol";
 import { callError, callName, findPass, ownPass, tidyCall } from "../../state/calls";
-import { scriptPasses } from "../../state/model";
+import { scriptPasses, type Trust } from "../../state/model";
 import { useApp } from "../context";
 import { Popover } from "../Popover";
 import { Inline, Prose } from "../prose";
@@ -28,25 +29,12 @@ export default function EditPass(props: {
       ? ownPass(mine)
       : findPass(app.state().catalogue, text(), app.state().good?.run.dialect);
   });
-  const unknown = () =>
-    app.state().trust === "own"
-      ? "There is no pass of this name, in passlab or under My passes."
-      : "There is no pass of this name, unless My passes defines it; those are not run.";
 
   const apply = () => {
     if (error()) return;
     const call = tidyCall(text());
     if (call !== saved()) app.dispatch({ type: "call", row: row(), call });
     props.onClose();
-  };
-  const show = () => {
-    props.onClose();
-    app.panels.script();
-  };
-  const insert = (name: string, standard: string) => {
-    const call = tidyCall(text());
-    const more = `${name}=${standard}`;
-    setText(call.includes("(") ? call.replace(/\)$/, `, ${more})`) : `${call}(${more})`);
   };
 
   return (
@@ -73,39 +61,11 @@ export default function EditPass(props: {
           />
         </label>
         <p id="call-help" class={error() ? "wrong" : "quiet"}>
-          <Inline text={error() || doc()?.summary || unknown()} />
+          <Inline text={error() || doc()?.summary || unknownTo(app.state().trust)} />
         </p>
-        <Show when={own()}>
-          {(pass) => (
-            <p class="quiet">
-              Yours: {pass().kind} pass, opt level {pass().optLevel}
-              {pass().required.length > 0 ? `, requires ${pass().required.join(", ")}` : ""}.{" "}
-              <button type="button" class="link" onClick={show}>
-                Show it
-              </button>
-            </p>
-          )}
-        </Show>
-        <Show when={(doc()?.params.length ?? 0) > 0}>
-          <ul class="params" aria-label="Arguments">
-            <For each={doc()?.params}>
-              {(param) => (
-                <li>
-                  <button
-                    type="button"
-                    class="link mono"
-                    disabled={text().includes(`${param.name}=`)}
-                    onClick={() => insert(param.name, param.default)}
-                  >
-                    {param.name}={param.default}
-                  </button>
-                  <span class="quiet">
-                    <Inline text={param.doc} />
-                  </span>
-                </li>
-              )}
-            </For>
-          </ul>
+        <Show when={own()}>{(pass) => <Yours pass={pass()} onShow={props.onClose} />}</Show>
+        <Show when={doc()?.params.length}>
+          <Arguments params={doc()?.params ?? []} call={text()} onChange={setText} />
         </Show>
         <Show when={own()?.doc.includes("\n")}>
           <details>
@@ -145,5 +105,63 @@ export default function EditPass(props: {
         </div>
       </form>
     </Popover>
+  );
+}
+
+/** Says that a name is unknown, and whether the user's script may define it. */
+const unknownTo = (trust: Trust) =>
+  trust === "own"
+    ? "There is no pass of this name, in passlab or under My passes."
+    : "There is no pass of this name, unless My passes defines it; those are not run.";
+
+/** Shows a pass that the user's script defines, and the way to it. */
+function Yours(props: { pass: UserPass; onShow(): void }) {
+  const app = useApp();
+  const show = () => {
+    props.onShow();
+    app.panels.script();
+  };
+  return (
+    <p class="quiet">
+      Yours: {props.pass.kind} pass, opt level {props.pass.optLevel}
+      {props.pass.required.length > 0 ? `, requires ${props.pass.required.join(", ")}` : ""}.{" "}
+      <button type="button" class="link" onClick={show}>
+        Show it
+      </button>
+    </p>
+  );
+}
+
+/** Lists the arguments that a pass takes; a button puts each into the call. */
+function Arguments(props: {
+  params: PassDoc["params"];
+  call: string;
+  onChange(call: string): void;
+}) {
+  const insert = (name: string, standard: string) => {
+    const call = tidyCall(props.call);
+    const more = `${name}=${standard}`;
+    props.onChange(call.includes("(") ? call.replace(/\)$/, `, ${more})`) : `${call}(${more})`);
+  };
+  return (
+    <ul class="params" aria-label="Arguments">
+      <For each={props.params}>
+        {(param) => (
+          <li>
+            <button
+              type="button"
+              class="link mono"
+              disabled={props.call.includes(`${param.name}=`)}
+              onClick={() => insert(param.name, param.default)}
+            >
+              {param.name}={param.default}
+            </button>
+            <span class="quiet">
+              <Inline text={param.doc} />
+            </span>
+          </li>
+        )}
+      </For>
+    </ul>
   );
 }

@@ -64,25 +64,7 @@ export function FilterBar(props: { onLeave(): void }) {
           </select>
         </Show>
       </div>
-      <Show when={app.touching()}>
-        {(now) => (
-          <p class="row touching" role="status">
-            <span class="grow">
-              {now().ids.size} {now().ids.size === 1 ? "step touches" : "steps touch"}{" "}
-              <code>{now().text}</code>
-              {now().left > 0 ? `, ${now().left} to look at` : ""}
-            </span>
-            <button
-              type="button"
-              class="icon"
-              aria-label="List all steps"
-              onClick={() => app.seek("")}
-            >
-              ✕
-            </button>
-          </p>
-        )}
-      </Show>
+      <Touching />
       <div class="row">
         <Toggle
           label="Changed only"
@@ -105,5 +87,31 @@ export function FilterBar(props: { onLeave(): void }) {
       </div>
       <CheckBar />
     </div>
+  );
+}
+
+/** Says which expression the listed steps touch, and lists all again. */
+function Touching() {
+  const app = useApp();
+  return (
+    <Show when={app.touching()}>
+      {(now) => (
+        <p class="row touching" role="status">
+          <span class="grow">
+            {now().ids.size} {now().ids.size === 1 ? "step touches" : "steps touch"}{" "}
+            <code>{now().text}</code>
+            {now().left > 0 ? `, ${now().left} to look at` : ""}
+          </span>
+          <button
+            type="button"
+            class="icon"
+            aria-label="List all steps"
+            onClick={() => app.seek("")}
+          >
+            ✕
+          </button>
+        </p>
+      )}
+    </Show>
   );
 }
