@@ -8,6 +8,7 @@ import {
   StateEffect,
   StateField,
   type Text,
+  type TransactionSpec,
 } from "@codemirror/state";
 import {
   Decoration,
@@ -126,6 +127,57 @@ function selectAll({ state, dispatch }: EditorView): boolean {
   return true;
 }
 
+/** Returns the extensions that the first screen needs; `more` takes those that come later. */
+const extensionsOf = (options: EditorOptions, more: Compartment): Extension => [
+  lineNumbers(),
+  highlightActiveLine(),
+  highlightActiveLineGutter(),
+  drawSelection(),
+  options.language,
+  marks,
+  more.of([]),
+  keymap.of([
+    // The browser knows of no lines but those in sight.
+    { key: "Mod-a", run: selectAll },
+    { key: "Mod-z", run: calls(options.onUndo), preventDefault: true },
+    { key: "Mod-y", mac: "Mod-Shift-z", run: calls(options.onRedo), preventDefault: true },
+    { key: "Mod-Shift-z", run: calls(options.onRedo), preventDefault: true },
+    { key: "Escape", run: calls(options.onEscape) },
+  ]),
+  EditorView.domEventHandlers({
+    beforeinput(event, target) {
+      // From a menu, or from a key that a telephone has.
+      const undo = event.inputType === "historyUndo";
+      if (!undo && event.inputType !== "historyRedo") return insertDirectly(event, target);
+      event.preventDefault();
+      (undo ? options.onUndo : options.onRedo)();
+      return true;
+    },
+  }),
+  EditorView.contentAttributes.of({
+    "aria-label": options.label,
+    "aria-describedby": "editor-help",
+    tabindex: "0",
+    spellcheck: "false",
+    autocorrect: "off",
+    autocapitalize: "off",
+  }),
+];
+
+/** Returns the transaction that shows another text. */
+function textSpec(old: string, text: string): TransactionSpec {
+  const changes = changeTo(old, text);
+  const kept = text.length - changes.insert.length;
+  // A mostly equal text comes from undo or redo, so the cursor goes to the change; else it is another text.
+  const anchor = kept * 2 > text.length ? changes.from + changes.insert.length : 0;
+  return {
+    changes,
+    selection: { anchor },
+    scrollIntoView: true,
+    annotations: fromOutside.of(true),
+  };
+}
+
 export function createEditor(options: EditorOptions): Editor {
   /** The text that the editor is about to draw. */
   let coming: Text | null = null;
@@ -153,44 +205,7 @@ export function createEditor(options: EditorOptions): Editor {
       }
       for (const act of waiting.splice(0)) act();
     },
-    state: EditorState.create({
-      doc: options.text,
-      extensions: [
-        lineNumbers(),
-        highlightActiveLine(),
-        highlightActiveLineGutter(),
-        drawSelection(),
-        options.language,
-        marks,
-        more.of([]),
-        keymap.of([
-          // The browser knows of no lines but those in sight.
-          { key: "Mod-a", run: selectAll },
-          { key: "Mod-z", run: calls(options.onUndo), preventDefault: true },
-          { key: "Mod-y", mac: "Mod-Shift-z", run: calls(options.onRedo), preventDefault: true },
-          { key: "Mod-Shift-z", run: calls(options.onRedo), preventDefault: true },
-          { key: "Escape", run: calls(options.onEscape) },
-        ]),
-        EditorView.domEventHandlers({
-          beforeinput(event, target) {
-            // From a menu, or from a key that a telephone has.
-            const undo = event.inputType === "historyUndo";
-            if (!undo && event.inputType !== "historyRedo") return insertDirectly(event, target);
-            event.preventDefault();
-            (undo ? options.onUndo : options.onRedo)();
-            return true;
-          },
-        }),
-        EditorView.contentAttributes.of({
-          "aria-label": options.label,
-          "aria-describedby": "editor-help",
-          tabindex: "0",
-          spellcheck: "false",
-          autocorrect: "off",
-          autocapitalize: "off",
-        }),
-      ],
-    }),
+    state: EditorState.create({ doc: options.text, extensions: extensionsOf(options, more) }),
   });
 
   let over = false;
@@ -217,16 +232,7 @@ export function createEditor(options: EditorOptions): Editor {
       const doc = coming ?? view.state.doc;
       if (doc.length === text.length && doc.toString() === text) return;
       afterDrawing(() => {
-        const changes = changeTo(view.state.doc.toString(), text);
-        const kept = text.length - changes.insert.length;
-        // A mostly equal text comes from undo or redo, so the cursor goes to the change; else it is another text.
-        const anchor = kept * 2 > text.length ? changes.from + changes.insert.length : 0;
-        view.dispatch({
-          changes,
-          selection: { anchor },
-          scrollIntoView: true,
-          annotations: fromOutside.of(true),
-        });
+        view.dispatch(textSpec(view.state.doc.toString(), text));
       });
     },
     setProblems(problems) {

@@ -104,7 +104,7 @@ export default function LessonPane(props: {
   );
 }
 
-/** The text of the lesson, and how far the learner came: the answer, the goals, a hint. */
+/** Shows the text of the lesson and how far the learner came: the answer, the goals, a hint. */
 function Work(props: { of: Loaded; attempt: Attempt; last: boolean }) {
   const app = useApp();
   const shown = () => app.lessons.isShown(props.of.name);
@@ -146,7 +146,7 @@ function Work(props: { of: Loaded; attempt: Attempt; last: boolean }) {
   );
 }
 
-/** A question with answers to choose from, and the reason why the chosen one is right or not. */
+/** Asks a question with answers to choose from, and says why the chosen one is right or not. */
 function Question(props: {
   asked: NonNullable<Lesson["question"]>;
   lesson: string;
@@ -181,7 +181,7 @@ function Question(props: {
   );
 }
 
-/** The words after the last lesson. */
+/** Says that the course is at its end, and how one goes on. */
 function TheEnd() {
   const app = useApp();
   const finished = () => course.filter((name) => app.lessons.done().includes(name)).length;

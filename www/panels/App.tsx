@@ -60,7 +60,7 @@ export function App(props: { onUpdate(): void }) {
   );
 }
 
-/** The panes beside each other, with the splitters between them; in a narrow window one at a time. */
+/** Draws the panes beside each other, with splitters between them; in a narrow window one at a time. */
 function Panes(props: { narrow: boolean }) {
   const app = useApp();
   const state = app.state;

@@ -263,7 +263,7 @@ function Choice(props: { label: string; index: 0 | 1; lists: Lists }) {
 
 const nameOf = (pair: Pair | undefined) => (pair?.left ?? pair?.right)?.name ?? "";
 
-/** The steps of both lists, those that belong together in one row. */
+/** Shows the steps of both lists, with those that belong together in one row. */
 function Aligned(props: { lists: Lists; runs: Runs }) {
   return (
     <div class="matrix-table" tabIndex="0" role="group" aria-label="Steps of both, aligned">
@@ -310,7 +310,7 @@ function Aligned(props: { lists: Lists; runs: Runs }) {
   );
 }
 
-/** The difference of the two programs after the chosen step. */
+/** Shows the difference of the two programs after the chosen step. */
 function Difference(props: {
   diff: Diff;
   lists: Lists;

@@ -219,7 +219,7 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
   );
 }
 
-/** The culprit, the way to its step, and the report of the bug. */
+/** Shows the culprit, leads to its step, and makes the report of the bug. */
 function CulpritResult(props: { found: Culprit; hunt: Hunt; onClose(): void }) {
   const app = useApp();
   const report = () => {
@@ -280,7 +280,7 @@ function CulpritResult(props: { found: Culprit; hunt: Hunt; onClose(): void }) {
   );
 }
 
-/** The smallest program that still has the culprit, and the way to open it. */
+/** Shows the smallest program that still has the culprit, and opens it. */
 function Smallest(props: { found: RunDocument; hunt: Hunt; onClose(): void }) {
   const app = useApp();
   const take = async () => {

@@ -104,7 +104,7 @@ function nameOf(app: Controller, entry: HistoryEntry): string {
   return around ? `${around.name} › ${step.name}` : step.name;
 }
 
-/** The effect of every step on the expression; one goes to a step from here. */
+/** Lists the effect of every step on the expression; one goes to a step from here. */
 function Entries(props: { history: History; version: number }) {
   const app = useApp();
   /** The entry of the history that belongs to the shown step. */
@@ -153,7 +153,7 @@ function Entries(props: { history: History; version: number }) {
   );
 }
 
-/** The value of the expression, on the inputs of the tab Values. */
+/** Evaluates the expression on the inputs of the tab Values, and shows its value. */
 function Value(props: { followed: Followed; version: number; node: number | null }) {
   const app = useApp();
   const [value, setValue] = createSignal<Values | string | null>(null);

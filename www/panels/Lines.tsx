@@ -46,7 +46,7 @@ export interface LinesProps {
   marked?: { before: number | null; after: number | null };
 }
 
-/** The elements that lines are drawn into, and their sheets. They are known once the text is mounted. */
+/** Holds the elements that lines are drawn into, and their sheets; they are known once the text is mounted. */
 export interface Paper {
   scroller: HTMLDivElement;
   /** Ten characters, by which the width of one is measured. */

@@ -199,7 +199,7 @@ function createProgramEditor(host: () => HTMLElement) {
   return { ofPasses, jumpTo: (from: number, to: number) => editor?.jump(from, to) };
 }
 
-/** The way back to the program that a step was forked from. */
+/** Leads back to the program from which a step was forked. */
 function Forked() {
   const app = useApp();
   return (
@@ -214,7 +214,7 @@ function Forked() {
   );
 }
 
-/** The tabs of the two editors, through which the arrow keys go. */
+/** Shows the tabs of the two editors, through which the arrow keys go. */
 function EditorTabs() {
   const app = useApp();
   const shown = () => app.state().editor;

@@ -109,7 +109,7 @@ export function ResultPane() {
   );
 }
 
-/** The options by which a text is laid out: those of the user, and the room that there is. */
+/** Returns the options by which a text is laid out: the user's, and the room that there is. */
 function createOptions(
   finder: Finder,
   open: () => ReadonlySet<string>,
@@ -139,7 +139,7 @@ function createOptions(
   });
 }
 
-/** The tabs of the views, through which the arrow keys go. */
+/** Shows the tabs of the views, through which the arrow keys go. */
 function ViewTabs() {
   const app = useApp();
   const state = app.state;
@@ -176,7 +176,7 @@ function ViewTabs() {
   );
 }
 
-/** The position of the step, and buttons that go from one to the next. */
+/** Shows the position of the step, with buttons that go from one to the next. */
 function Stepper() {
   const app = useApp();
   const position = createMemo(() => {
@@ -234,7 +234,7 @@ interface Shown {
   onRoom(room: Room): void;
 }
 
-/** The step in the chosen view. */
+/** Shows the step in the chosen view. */
 function StepView(props: Shown & { step: Step }) {
   const app = useApp();
   return (

@@ -170,7 +170,7 @@ export default function Values(props: { step: Step }) {
   );
 }
 
-/** The inputs that were used, with fields to type others. */
+/** Shows the inputs that were used, with fields to type others. */
 function Inputs(props: { args: readonly ValuePart[] }) {
   return (
     <details class="inputs">
@@ -212,7 +212,7 @@ function Inputs(props: { args: readonly ValuePart[] }) {
   );
 }
 
-/** The results before and after the step, and how they compare. */
+/** Shows the results before and after the step, and compares them. */
 function Results(props: { outcome: Outcome; step: Step; look: Look }) {
   return (
     <>
@@ -244,7 +244,7 @@ function Results(props: { outcome: Outcome; step: Step; look: Look }) {
   );
 }
 
-/** The result on one side of the step, marked where it differs from the other. */
+/** Shows the result on one side of the step beside that on the other. */
 function Side(props: {
   title: string;
   result: Evaluated | string;

@@ -5,6 +5,7 @@ import type { LinesProps, Paper } from "./Lines";
 import { nextChange, numberAt, textAt, typeOf } from "./lines";
 import { ROW } from "./sheets";
 
+/** Names the half of a line that is split; null stands for a whole line. */
 export type Half = "left" | "right" | null;
 export type Cursor = ReturnType<typeof createCursor>;
 

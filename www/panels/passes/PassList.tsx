@@ -68,7 +68,7 @@ export function PassList(props: Props) {
   );
 }
 
-/** The rows in sight, with the controls of each. */
+/** Draws the rows in sight, with the controls of each. */
 function Rows(
   props: Omit<Props, "onAdd"> & {
     places: Places;
