@@ -1,4 +1,4 @@
-/** The learner's attempt at the open lesson: loads its texts, judges each new answer and has the hints for it. */
+/** Follows the learner's attempt at the open lesson: loads its texts, judges each new answer, has the hints for it. */
 import { createEffect, createResource, createSignal } from "solid-js";
 import { useApp } from "../panels/context";
 import { runAside } from "../state/aside";

@@ -1,4 +1,4 @@
-/** The cursor of a text in lines: a line and one of its names, which keys and clicks move. */
+/** Moves the cursor of a text in lines by keys and clicks: it stands at a line and at one of its names. */
 import { createEffect, createMemo, createSignal, on } from "solid-js";
 import type { LineNames } from "../engine/protocol";
 import type { LinesProps, Paper } from "./Lines";

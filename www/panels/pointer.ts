@@ -1,4 +1,4 @@
-/** The pointer over a text in lines: a click asks about a word, and the type is shown where it rests. */
+/** Answers the pointer over a text in lines: a click asks about a word, and the type is shown where it rests. */
 import { createSignal, onCleanup } from "solid-js";
 import type { Cursor, Half } from "./cursor";
 import type { LinesProps, Paper } from "./Lines";

@@ -1,4 +1,4 @@
-/** The steps in the list of passes: a list box of those in sight. */
+/** Draws the steps in the list of passes: a list box of those in sight. */
 import { createEffect, createMemo, createSelector, createSignal, For, on } from "solid-js";
 import type { Step } from "../../engine/protocol";
 import { gone, looksAlike, type Shown } from "../../state/steps";

@@ -1,4 +1,4 @@
-/** A row of the pass list that is dragged, and the line where it is dropped. */
+/** Drags a row of the pass list, and tells the line where it would be dropped. */
 import { createSignal } from "solid-js";
 import { useApp } from "../context";
 import { dropAt } from "./layout";

@@ -1,4 +1,4 @@
-/** The rows and the steps of the pass list: where they stand, and which of them are in sight. */
+/** Computes where the rows and the steps of the pass list stand, and which of them are in sight. */
 import { createMemo, createSignal } from "solid-js";
 import { scriptPasses } from "../../state/model";
 import { useApp } from "../context";
