@@ -1,6 +1,6 @@
 /** The loops of a tensor program before and after the step, and the instructions that transform them. Loaded on demand. */
 import { createEffect, createMemo, createSignal, For, on, onCleanup, Show } from "solid-js";
-import type { Nest, NestQuestion, Step } from "../engine/protocol";
+import type { Nest, NestNode, NestQuestion, Step } from "../engine/protocol";
 import { useApp } from "../panels/context";
 import { Toggle } from "../panels/Toggle";
 import { Costs } from "./Costs";
@@ -20,14 +20,16 @@ interface Seen {
   before: Nest | null;
 }
 
-export default function ScheduleView(props: { step: Step }) {
+interface Viewed {
+  step: Step;
+}
+
+/** Asks the engine for the loops before and after the step. */
+function createSeen(props: Viewed) {
   const app = useApp();
-  let view!: HTMLElement;
   const [seen, setSeen] = createSignal<Seen | null>(null);
   const [problem, setProblem] = createSignal("");
   const [wanted, setWanted] = createSignal("");
-  const [chosen, setChosen] = createSignal("");
-  const [gone, setGone] = createSignal(false);
   const good = () => app.state().good;
   const wantedSubject = createMemo(() => {
     const now = good();
@@ -79,22 +81,32 @@ export default function ScheduleView(props: { step: Step }) {
 
   const subject = () => seen()?.about ?? null;
   const nest = () => seen()?.nest ?? null;
-  const rows = createMemo(() => {
-    const now = seen();
-    if (!now) return [];
-    return rowsOf(now.nest, now.before).filter((row) => gone() || row.at >= 0);
-  });
-  const at = createMemo(() => nest()?.nodes.findIndex((node) => node.key === chosen()) ?? -1);
-  const node = () => nest()?.nodes[at()];
+  /** The document that is shown is the one that is edited. */
+  const settled = () => good()?.document === app.state().document && seen()?.key === key();
+
+  const tryAll = async (tries: readonly string[], slot: string): Promise<string[] | null> => {
+    const about = subject();
+    if (!about) return null;
+    const { version, trace, after: upto } = about;
+    const found = await app.nest({ version, func: func(), trace, upto, tries }, slot);
+    return found && typeof found !== "string" ? found.refused : null;
+  };
+
+  return { seen, problem, setWanted, good, subject, nest, settled, tryAll };
+}
+
+/** Writes the trace into the list of passes, and shows its step once it has run. */
+function createWriting(
+  props: Viewed,
+  { good, subject, nest, settled }: ReturnType<typeof createSeen>,
+) {
+  const app = useApp();
   const lines = createMemo(() => linesOf(subject()?.trace ?? "", nest()?.instructions ?? []));
   /** The last instruction that was applied to what is shown; those behind it come later. */
   const last = createMemo(() => {
     const done = nest()?.done ?? 0;
     return lines().filter((line) => line.on)[done - 1];
   });
-  /** The document that is shown is the one that is edited. */
-  const settled = () => good()?.document === app.state().document && seen()?.key === key();
-
   /** The schedule has another trace, and its step number `stage` is shown: the whole schedule where that is none. */
   const write = (trace: string, stage: number | null) => {
     const about = subject();
@@ -134,40 +146,79 @@ export default function ScheduleView(props: { step: Step }) {
     const whole = about.row < 0 || about.after > about.stages.length;
     write(inserted(about.trace, last(), code), whole ? null : about.after);
   };
-  const tryAll = async (tries: readonly string[], slot: string): Promise<string[] | null> => {
-    const about = subject();
-    if (!about) return null;
-    const { version, trace, after: upto } = about;
-    const found = await app.nest({ version, func: func(), trace, upto, tries }, slot);
-    return found && typeof found !== "string" ? found.refused : null;
-  };
+  onCleanup(() => {
+    pending = null;
+  });
+  return { lines, last, write, add };
+}
 
-  const textLines = createMemo(() => (nest()?.text ?? "").split("\n"));
+/** The program as text, with the lines of the chosen loop or block. */
+function Text(props: {
+  nest: Nest;
+  node: NestNode | undefined;
+  chosen: string;
+  onChoose(key: string): void;
+}) {
+  let text!: HTMLDivElement;
+  const textLines = createMemo(() => props.nest.text.split("\n"));
   const isChosen = (line: number) => {
-    const [from, to] = node()?.lines ?? [0, -1];
+    const [from, to] = props.node?.lines ?? [0, -1];
     return from <= line && line <= to;
   };
   /** The innermost loop or block of a line. */
   const pick = (line: number) => {
-    const all = nest()?.nodes ?? [];
-    const found = all.findLast(({ lines: [from, to] }) => from <= line && line <= to);
-    if (found) setChosen(found.key);
+    const found = props.nest.nodes.findLast(({ lines: [from, to] }) => from <= line && line <= to);
+    if (found) props.onChoose(found.key);
   };
   createEffect(
     on(
-      chosen,
+      () => props.chosen,
       () => {
-        const text = view.querySelector<HTMLElement>(".nest-text");
-        const line = text?.querySelector<HTMLElement>(".chosen");
-        if (text && line) text.scrollTop = line.offsetTop - text.offsetTop - 60;
+        const line = text.querySelector<HTMLElement>(".chosen");
+        if (line) text.scrollTop = line.offsetTop - text.offsetTop - 60;
       },
       { defer: true },
     ),
   );
-  const toOffers = () => view.querySelector<HTMLElement>(".offers button")?.focus();
-  onCleanup(() => {
-    pending = null;
+  return (
+    <section class="wide">
+      <h3>Program</h3>
+      {/* The tree tells the same to those who use the keyboard. */}
+      <div
+        ref={text}
+        class="nest-text"
+        role="group"
+        aria-label={`Text of ${props.nest.func}`}
+        tabIndex={0}
+      >
+        <For each={textLines()}>
+          {(line, index) => (
+            <span classList={{ chosen: isChosen(index() + 1) }} onClick={() => pick(index() + 1)}>
+              {line || " "}
+            </span>
+          )}
+        </For>
+      </div>
+    </section>
+  );
+}
+
+export default function ScheduleView(props: Viewed) {
+  const app = useApp();
+  let view!: HTMLElement;
+  const [chosen, setChosen] = createSignal("");
+  const [gone, setGone] = createSignal(false);
+  const looked = createSeen(props);
+  const { seen, subject, nest, settled } = looked;
+  const rows = createMemo(() => {
+    const now = seen();
+    if (!now) return [];
+    return rowsOf(now.nest, now.before).filter((row) => gone() || row.at >= 0);
   });
+  const at = createMemo(() => nest()?.nodes.findIndex((node) => node.key === chosen()) ?? -1);
+  const node = () => nest()?.nodes[at()];
+  const { lines, last, write, add } = createWriting(props, looked);
+  const toOffers = () => view.querySelector<HTMLElement>(".offers button")?.focus();
 
   return (
     <section class="region schedule" aria-label="Schedule" ref={view}>
@@ -175,7 +226,7 @@ export default function ScheduleView(props: { step: Step }) {
         when={nest()?.func ? nest() : null}
         fallback={
           <p class="empty" role="status">
-            {problem() ||
+            {looked.problem() ||
               (nest()
                 ? nest()?.problem ||
                   "There is no tensor program (T.prim_func) here. LegalizeOps makes them of Relax operators."
@@ -191,7 +242,7 @@ export default function ScheduleView(props: { step: Step }) {
                   <span>Function</span>
                   <select
                     value={now().func}
-                    onChange={(event) => setWanted(event.currentTarget.value)}
+                    onChange={(event) => looked.setWanted(event.currentTarget.value)}
                   >
                     <For each={now().functions}>
                       {(name) => <option value={name}>{name}</option>}
@@ -222,7 +273,13 @@ export default function ScheduleView(props: { step: Step }) {
                   </p>
                 }
               >
-                <Offers nest={now()} at={at()} locked={!settled()} tries={tryAll} onDo={add} />
+                <Offers
+                  nest={now()}
+                  at={at()}
+                  locked={!settled()}
+                  tries={looked.tryAll}
+                  onDo={add}
+                />
               </Show>
             </section>
             <Instructions
@@ -237,22 +294,7 @@ export default function ScheduleView(props: { step: Step }) {
               onAdd={add}
             />
             <Costs step={props.step} subject={subject()} func={now().func} lines={lines()} />
-            <section class="wide">
-              <h3>Program</h3>
-              {/* The tree tells the same to those who use the keyboard. */}
-              <div class="nest-text" role="group" aria-label={`Text of ${now().func}`} tabIndex={0}>
-                <For each={textLines()}>
-                  {(line, index) => (
-                    <span
-                      classList={{ chosen: isChosen(index() + 1) }}
-                      onClick={() => pick(index() + 1)}
-                    >
-                      {line || " "}
-                    </span>
-                  )}
-                </For>
-              </div>
-            </section>
+            <Text nest={now()} node={node()} chosen={chosen()} onChoose={setChosen} />
           </div>
         )}
       </Show>
