@@ -1,6 +1,6 @@
 /** The work of each step, by counting, and whether its results are those of the step before: small bars over the steps. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
-import type { Measure, Step } from "../engine/protocol";
+import type { BufferCost, Measure, Step } from "../engine/protocol";
 import { useApp } from "../panels/context";
 import type { Subject } from "./subject";
 import type { Line } from "./trace";
@@ -38,31 +38,43 @@ const short = new Intl.NumberFormat("en", { notation: "compact", maximumFraction
 const [asked, setAsked] = createSignal(false);
 const [cache, setCache] = createSignal({ line: 64, size: 32768, seed: 0 });
 
-export function Costs(props: {
+interface Costing {
   step: Step;
   subject: Subject | null;
   func: string;
   lines: readonly Line[];
-}) {
+}
+
+/** A version that is run. */
+interface Version {
+  name: string;
+  id: string;
+  version: number;
+}
+
+/** The versions that are run: what the program was, then what each instruction made of it. */
+function versionsOf(props: Costing): Version[] {
+  const about = props.subject;
+  const first = { name: "before", id: "", version: about?.old ?? 0 };
+  if (!about) return [];
+  if (about.row < 0) {
+    const { name, id, after } = props.step;
+    return [first, { name, id, version: after }];
+  }
+  return [
+    first,
+    ...about.stages
+      .filter((step) => step.outcome !== "failed")
+      .map(({ name, id, after }) => ({ name, id, version: after })),
+  ];
+}
+
+/** Runs the versions one after the other once the user has asked for it. */
+function createMeasures(props: Costing) {
   const app = useApp();
   const [found, setFound] = createSignal<readonly (Measure | null)[]>([]);
   const [busy, setBusy] = createSignal(false);
-  /** The versions that are run: what the program was, then what each instruction made of it. */
-  const rows = createMemo(() => {
-    const about = props.subject;
-    const first = { name: "before", id: "", version: about?.old ?? 0 };
-    if (!about) return [];
-    if (about.row < 0) {
-      const { name, id, after } = props.step;
-      return [first, { name, id, version: after }];
-    }
-    return [
-      first,
-      ...about.stages
-        .filter((step) => step.outcome !== "failed")
-        .map(({ name, id, after }) => ({ name, id, version: after })),
-    ];
-  });
+  const rows = createMemo(() => versionsOf(props));
   const key = createMemo(() => {
     const versions = rows().map((row) => row.version);
     return JSON.stringify([app.state().good?.number, props.func, versions, cache()]);
@@ -91,39 +103,148 @@ export function Costs(props: {
       setBusy(false);
     }),
   );
+  /** The most of each cell, in any version. */
   const most = createMemo(() =>
     cells.map((cell) => Math.max(1e-9, ...found().map((one) => (one && cell.of(one)) ?? 0))),
   );
-  const trend = (cell: Cell, index: number) => {
-    const [now, before] = [found()[index], found()[index - 1]].map((one) => one && cell.of(one));
-    if (now == null || before == null || now === before) return "";
-    return now > before === (cell.more ?? false) ? "better" : "worse";
-  };
-  const verdict = (one: Measure | null, index: number) => {
-    if (!one) return "";
-    if (one.problem) return `✕ ${one.problem}`;
-    if (index === 0) return "";
-    return one.difference ? `≠ ${one.difference}` : "= equal";
-  };
+  return { rows, found, busy, most };
+}
+
+/** Tells if a cell is better than that of the version before, or worse. */
+const trend = (found: readonly (Measure | null)[], cell: Cell, index: number) => {
+  const [now, before] = [found[index], found[index - 1]].map((one) => one && cell.of(one));
+  if (now == null || before == null || now === before) return "";
+  return now > before === (cell.more ?? false) ? "better" : "worse";
+};
+/** Tells if the results of a version are those of the one before. */
+const verdict = (one: Measure | null, index: number) => {
+  if (!one) return "";
+  if (one.problem) return `✕ ${one.problem}`;
+  if (index === 0) return "";
+  return one.difference ? `≠ ${one.difference}` : "= equal";
+};
+
+/** Returns the field for a number of the model. */
+const number = (name: "line" | "size" | "seed", title: string) => (
+  <label>
+    <span>{title}</span>
+    <input
+      type="number"
+      min={name === "seed" ? 0 : 4}
+      value={cache()[name]}
+      onChange={(event) => {
+        const value = Math.max(0, Math.floor(event.currentTarget.valueAsNumber || 0));
+        setCache({ ...cache(), [name]: value });
+      }}
+    />
+  </label>
+);
+
+/** Shows the counts of a version, and tells if its results are right. */
+function Cost(props: {
+  row: Version;
+  index: number;
+  current: boolean;
+  measures: ReturnType<typeof createMeasures>;
+}) {
+  const app = useApp();
+  const found = () => props.measures.found();
+  return (
+    <tr aria-current={props.current ? "step" : undefined}>
+      <th scope="row">
+        <Show when={props.row.id} fallback={props.row.name}>
+          <button
+            type="button"
+            class="link"
+            onClick={() => app.dispatch({ type: "step", id: props.row.id })}
+          >
+            {props.row.name}
+          </button>
+        </Show>
+      </th>
+      <For each={cells}>
+        {(cell, column) => {
+          const value = () => {
+            const one = found()[props.index];
+            return one ? cell.of(one) : null;
+          };
+          return (
+            <td
+              class={`number ${trend(found(), cell, props.index)}`}
+              title={value()?.toLocaleString("en")}
+            >
+              {value() === null ? "" : short.format(value() ?? 0)}
+              <span
+                class="measure"
+                style={{
+                  width: `${(100 * (value() ?? 0)) / (props.measures.most()[column()] ?? 1)}%`,
+                }}
+              />
+            </td>
+          );
+        }}
+      </For>
+      <td
+        class="verdict"
+        classList={{
+          wrong: /^[✕≠]/.test(verdict(found()[props.index] ?? null, props.index)),
+        }}
+      >
+        {found()[props.index] === undefined
+          ? props.measures.busy()
+            ? "…"
+            : ""
+          : verdict(found()[props.index] ?? null, props.index)}
+      </td>
+    </tr>
+  );
+}
+
+/** Shows the counts by buffer. */
+function Buffers(props: { name: string; buffers: readonly BufferCost[] }) {
+  return (
+    <details>
+      <summary>By buffer, after {props.name}</summary>
+      <div class="costs">
+        <table>
+          <thead>
+            <tr>
+              <For each={["buffer", "scope", "loads", "stores", "bytes", "lines", "misses"]}>
+                {(title) => <th scope="col">{title}</th>}
+              </For>
+            </tr>
+          </thead>
+          <tbody>
+            <For each={props.buffers}>
+              {(buffer) => (
+                <tr>
+                  <th scope="row">
+                    <code>{buffer.name}</code>
+                  </th>
+                  <td>{buffer.scope}</td>
+                  <For
+                    each={[buffer.loads, buffer.stores, buffer.bytes, buffer.lines, buffer.misses]}
+                  >
+                    {(value) => <td class="number">{value.toLocaleString("en")}</td>}
+                  </For>
+                </tr>
+              )}
+            </For>
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+export function Costs(props: Costing) {
+  const app = useApp();
+  const measures = createMeasures(props);
+  const { rows, found, busy } = measures;
   const shown = createMemo(() => {
     const at = rows().findLastIndex((row) => row.id === props.step.id);
     return found()[at < 0 ? found().length - 1 : at] ?? null;
   });
-  const number = (name: "line" | "size" | "seed", title: string) => (
-    <label>
-      <span>{title}</span>
-      <input
-        type="number"
-        min={name === "seed" ? 0 : 4}
-        value={cache()[name]}
-        onChange={(event) => {
-          const value = Math.max(0, Math.floor(event.currentTarget.valueAsNumber || 0));
-          setCache({ ...cache(), [name]: value });
-        }}
-      />
-    </label>
-  );
-
   return (
     <section class="wide" aria-label="Cost and check">
       <h3>Is it right, is it better</h3>
@@ -173,100 +294,19 @@ export function Costs(props: {
             <tbody>
               <For each={rows()}>
                 {(row, index) => (
-                  <tr aria-current={row.id === props.step.id ? "step" : undefined}>
-                    <th scope="row">
-                      <Show when={row.id} fallback={row.name}>
-                        <button
-                          type="button"
-                          class="link"
-                          onClick={() => app.dispatch({ type: "step", id: row.id })}
-                        >
-                          {row.name}
-                        </button>
-                      </Show>
-                    </th>
-                    <For each={cells}>
-                      {(cell, column) => {
-                        const value = () => {
-                          const one = found()[index()];
-                          return one ? cell.of(one) : null;
-                        };
-                        return (
-                          <td
-                            class={`number ${trend(cell, index())}`}
-                            title={value()?.toLocaleString("en")}
-                          >
-                            {value() === null ? "" : short.format(value() ?? 0)}
-                            <span
-                              class="measure"
-                              style={{
-                                width: `${(100 * (value() ?? 0)) / (most()[column()] ?? 1)}%`,
-                              }}
-                            />
-                          </td>
-                        );
-                      }}
-                    </For>
-                    <td
-                      class="verdict"
-                      classList={{
-                        wrong: /^[✕≠]/.test(verdict(found()[index()] ?? null, index())),
-                      }}
-                    >
-                      {found()[index()] === undefined
-                        ? busy()
-                          ? "…"
-                          : ""
-                        : verdict(found()[index()] ?? null, index())}
-                    </td>
-                  </tr>
+                  <Cost
+                    row={row}
+                    index={index()}
+                    current={row.id === props.step.id}
+                    measures={measures}
+                  />
                 )}
               </For>
             </tbody>
           </table>
         </div>
         <Show when={shown()?.cost}>
-          {(cost) => (
-            <details>
-              <summary>By buffer, after {props.step.name}</summary>
-              <div class="costs">
-                <table>
-                  <thead>
-                    <tr>
-                      <For
-                        each={["buffer", "scope", "loads", "stores", "bytes", "lines", "misses"]}
-                      >
-                        {(title) => <th scope="col">{title}</th>}
-                      </For>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    <For each={cost().buffers}>
-                      {(buffer) => (
-                        <tr>
-                          <th scope="row">
-                            <code>{buffer.name}</code>
-                          </th>
-                          <td>{buffer.scope}</td>
-                          <For
-                            each={[
-                              buffer.loads,
-                              buffer.stores,
-                              buffer.bytes,
-                              buffer.lines,
-                              buffer.misses,
-                            ]}
-                          >
-                            {(value) => <td class="number">{value.toLocaleString("en")}</td>}
-                          </For>
-                        </tr>
-                      )}
-                    </For>
-                  </tbody>
-                </table>
-              </div>
-            </details>
-          )}
+          {(cost) => <Buffers name={props.step.name} buffers={cost().buffers} />}
         </Show>
         <p class="quiet">
           The cache is a model: lines of one size, the one that was not used for longest makes room;
