@@ -4,7 +4,7 @@ import type { Step } from "../engine/protocol";
 import { useApp } from "../panels/context";
 import { type Line, moved, PRIMITIVES, removed, replaced, toggled } from "./trace";
 
-export function Instructions(props: {
+interface Given {
   text: string;
   lines: readonly Line[];
   /** The last one that is applied to what is shown. */
@@ -17,12 +17,23 @@ export function Instructions(props: {
   onWrite(trace: string, stage: number | null): void;
   /** Puts instructions behind the one that is shown. */
   onAdd(code: string): void;
-}) {
+}
+
+type List = ReturnType<typeof createList>;
+
+/** One instruction of the list. */
+interface Item {
+  line: Line;
+  index: number;
+  list: List;
+}
+
+/** Moves, edits and takes out instructions, and keeps the focus in the list. */
+function createList(props: Given, list: () => HTMLElement) {
   const app = useApp();
   const [editing, setEditing] = createSignal(-1);
   const [dragged, setDragged] = createSignal(-1);
   const [over, setOver] = createSignal(-1);
-  let list!: HTMLOListElement;
   /** The number of an instruction among those that have a step. */
   const stageOf = (index: number) =>
     props.lines.slice(0, index).filter((line) => line.on && line.changes).length;
@@ -33,7 +44,7 @@ export function Instructions(props: {
   const current = (line: Line) =>
     app.step()?.id !== undefined && stepOf(props.lines.indexOf(line)) === app.step();
   const focus = (index: number) =>
-    list.querySelectorAll<HTMLElement>("button.code")[index]?.focus();
+    list().querySelectorAll<HTMLElement>("button.code")[index]?.focus();
   /** The place of the instruction that gets the focus once the engine has answered; -1 for none. */
   let next = -1;
   createEffect(
@@ -67,6 +78,190 @@ export function Instructions(props: {
     event.preventDefault();
     event.stopPropagation();
   };
+  /** Writes an edited instruction. */
+  const replace = (index: number, code: string) => {
+    const line = props.lines[index];
+    setEditing(-1);
+    next = index;
+    if (line && code !== line.code)
+      props.onWrite(replaced(props.text, line, code), line.changes ? stageOf(index) : null);
+  };
+  return {
+    editing,
+    setEditing,
+    dragged,
+    setDragged,
+    over,
+    setOver,
+    stepOf,
+    current,
+    focus,
+    move,
+    remove,
+    keys,
+    replace,
+  };
+}
+
+/** Shows an instruction with its buttons, or with the field that edits it. */
+function Instruction(props: Item & { given: Given }) {
+  return (
+    <li
+      classList={{
+        query: !props.line.changes,
+        off: !props.line.on,
+        failed: props.list.stepOf(props.index)?.outcome === "failed",
+        over: props.list.over() === props.index,
+      }}
+      aria-current={props.list.current(props.line) ? "step" : undefined}
+      draggable={props.list.editing() < 0 && !props.given.locked}
+      onDragStart={() => props.list.setDragged(props.index)}
+      onDragEnd={() => {
+        props.list.setDragged(-1);
+        props.list.setOver(-1);
+      }}
+      onDragOver={(event) => {
+        if (props.list.dragged() < 0) return;
+        event.preventDefault();
+        props.list.setOver(props.index);
+      }}
+      onDrop={(event) => {
+        event.preventDefault();
+        props.list.move(props.list.dragged(), props.index);
+      }}
+    >
+      <Show
+        when={props.list.editing() === props.index}
+        fallback={
+          <Buttons line={props.line} index={props.index} list={props.list} given={props.given} />
+        }
+      >
+        <EditForm line={props.line} index={props.index} list={props.list} />
+      </Show>
+    </li>
+  );
+}
+
+/** Shows the switch of an instruction, its text, and the buttons that change it. */
+function Buttons(props: Item & { given: Given }) {
+  return (
+    <>
+      <input
+        type="checkbox"
+        aria-label={`Apply ${props.line.code}`}
+        checked={props.line.on}
+        disabled={props.given.locked}
+        onChange={() => props.given.onWrite(toggled(props.given.text, props.line), null)}
+      />
+      <button
+        type="button"
+        class="code"
+        title={props.list.stepOf(props.index)?.reason || props.line.code}
+        onKeyDown={(event) => props.list.keys(event, props.index)}
+        onDblClick={() => props.list.setEditing(props.index)}
+        onClick={() => {
+          const step = props.list.stepOf(props.index);
+          if (step) props.given.onShow(step.id);
+        }}
+      >
+        {props.line.code}
+      </button>
+      <button
+        type="button"
+        class="icon"
+        aria-label={`Move up ${props.line.code}`}
+        title="Move up (Alt+↑)"
+        disabled={props.given.locked || props.index === 0}
+        onClick={() => props.list.move(props.index, props.index - 1)}
+      >
+        ↑
+      </button>
+      <button
+        type="button"
+        class="icon"
+        aria-label={`Edit ${props.line.code}`}
+        title="Edit (F2)"
+        disabled={props.given.locked}
+        onClick={() => props.list.setEditing(props.index)}
+      >
+        ✎
+      </button>
+      <button
+        type="button"
+        class="icon"
+        aria-label={`Remove ${props.line.code}`}
+        title="Remove (Delete)"
+        disabled={props.given.locked}
+        onClick={() => props.list.remove(props.index)}
+      >
+        ×
+      </button>
+    </>
+  );
+}
+
+/** Shows the field that edits an instruction. */
+function EditForm(props: Item) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const input = event.currentTarget.elements.namedItem("code") as HTMLInputElement;
+        props.list.replace(props.index, input.value);
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        props.list.setEditing(-1);
+        queueMicrotask(() => props.list.focus(props.index));
+      }}
+    >
+      <input
+        type="text"
+        name="code"
+        aria-label="Instruction"
+        list="primitives"
+        spellcheck={false}
+        value={props.line.code}
+        ref={(input) => requestAnimationFrame(() => input.focus())}
+      />
+      <button type="submit">Apply</button>
+    </form>
+  );
+}
+
+/** Shows the field for a new instruction. */
+function NewForm(props: { locked: boolean; onAdd(code: string): void }) {
+  return (
+    <form
+      class="typed"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const input = event.currentTarget.elements.namedItem("more") as HTMLInputElement;
+        if (input.value.trim()) props.onAdd(input.value);
+        input.value = "";
+      }}
+    >
+      <input
+        type="text"
+        name="more"
+        aria-label="New instruction"
+        placeholder="sch.…"
+        list="primitives"
+        spellcheck={false}
+        autocomplete="off"
+        disabled={props.locked}
+      />
+      <button type="submit" disabled={props.locked}>
+        Add
+      </button>
+    </form>
+  );
+}
+
+export function Instructions(props: Given) {
+  let list!: HTMLOListElement;
+  const handling = createList(props, () => list);
 
   return (
     <section class="instructions" aria-label="Schedule instructions">
@@ -80,147 +275,11 @@ export function Instructions(props: {
       <ol aria-label="Instructions" ref={list}>
         <For each={props.lines}>
           {(line, index) => (
-            <li
-              classList={{
-                query: !line.changes,
-                off: !line.on,
-                failed: stepOf(index())?.outcome === "failed",
-                over: over() === index(),
-              }}
-              aria-current={current(line) ? "step" : undefined}
-              draggable={editing() < 0 && !props.locked}
-              onDragStart={() => setDragged(index())}
-              onDragEnd={() => {
-                setDragged(-1);
-                setOver(-1);
-              }}
-              onDragOver={(event) => {
-                if (dragged() < 0) return;
-                event.preventDefault();
-                setOver(index());
-              }}
-              onDrop={(event) => {
-                event.preventDefault();
-                move(dragged(), index());
-              }}
-            >
-              <Show
-                when={editing() === index()}
-                fallback={
-                  <>
-                    <input
-                      type="checkbox"
-                      aria-label={`Apply ${line.code}`}
-                      checked={line.on}
-                      disabled={props.locked}
-                      onChange={() => props.onWrite(toggled(props.text, line), null)}
-                    />
-                    <button
-                      type="button"
-                      class="code"
-                      title={stepOf(index())?.reason || line.code}
-                      onKeyDown={(event) => keys(event, index())}
-                      onDblClick={() => setEditing(index())}
-                      onClick={() => {
-                        const step = stepOf(index());
-                        if (step) props.onShow(step.id);
-                      }}
-                    >
-                      {line.code}
-                    </button>
-                    <button
-                      type="button"
-                      class="icon"
-                      aria-label={`Move up ${line.code}`}
-                      title="Move up (Alt+↑)"
-                      disabled={props.locked || index() === 0}
-                      onClick={() => move(index(), index() - 1)}
-                    >
-                      ↑
-                    </button>
-                    <button
-                      type="button"
-                      class="icon"
-                      aria-label={`Edit ${line.code}`}
-                      title="Edit (F2)"
-                      disabled={props.locked}
-                      onClick={() => setEditing(index())}
-                    >
-                      ✎
-                    </button>
-                    <button
-                      type="button"
-                      class="icon"
-                      aria-label={`Remove ${line.code}`}
-                      title="Remove (Delete)"
-                      disabled={props.locked}
-                      onClick={() => remove(index())}
-                    >
-                      ×
-                    </button>
-                  </>
-                }
-              >
-                <form
-                  onSubmit={(event) => {
-                    event.preventDefault();
-                    const input = event.currentTarget.elements.namedItem(
-                      "code",
-                    ) as HTMLInputElement;
-                    setEditing(-1);
-                    next = index();
-                    if (input.value !== line.code)
-                      props.onWrite(
-                        replaced(props.text, line, input.value),
-                        line.changes ? stageOf(index()) : null,
-                      );
-                  }}
-                  onKeyDown={(event) => {
-                    if (event.key !== "Escape") return;
-                    event.stopPropagation();
-                    setEditing(-1);
-                    queueMicrotask(() => focus(index()));
-                  }}
-                >
-                  <input
-                    type="text"
-                    name="code"
-                    aria-label="Instruction"
-                    list="primitives"
-                    spellcheck={false}
-                    value={line.code}
-                    ref={(input) => requestAnimationFrame(() => input.focus())}
-                  />
-                  <button type="submit">Apply</button>
-                </form>
-              </Show>
-            </li>
+            <Instruction line={line} index={index()} list={handling} given={props} />
           )}
         </For>
       </ol>
-      <form
-        class="typed"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const input = event.currentTarget.elements.namedItem("more") as HTMLInputElement;
-          if (input.value.trim()) props.onAdd(input.value);
-          input.value = "";
-        }}
-      >
-        <input
-          type="text"
-          name="more"
-          aria-label="New instruction"
-          placeholder="sch.…"
-          list="primitives"
-          spellcheck={false}
-          autocomplete="off"
-          disabled={props.locked}
-        />
-        <button type="submit" disabled={props.locked}>
-          Add
-        </button>
-      </form>
+      <NewForm locked={props.locked} onAdd={props.onAdd} />
       <datalist id="primitives">
         <For each={PRIMITIVES}>{(name) => <option value={`sch.${name}(`} />}</For>
       </datalist>
