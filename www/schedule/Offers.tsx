@@ -1,7 +1,7 @@
 /** The offers for a loop or block, tried beforehand; and the reasons against the rest, in TVM's words. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
-import type { Nest } from "../engine/protocol";
-import { attempts, isLoop, type Offer, offersFor } from "./offers";
+import type { Nest, NestNode } from "../engine/protocol";
+import { attempts, type Field, isLoop, type Offer, offersFor } from "./offers";
 
 interface Tried {
   offer: Offer;
@@ -10,20 +10,24 @@ interface Tried {
   why: string;
 }
 
-export function Offers(props: {
+interface Offering {
   nest: Nest;
   at: number;
   locked: boolean;
   tries(all: readonly string[], slot: string): Promise<string[] | null>;
   onDo(code: string): void;
-}) {
-  const [tried, setTried] = createSignal<readonly Tried[]>([]);
-  const [open, setOpen] = createSignal("");
-  const [values, setValues] = createSignal<readonly string[]>([]);
-  const [why, setWhy] = createSignal("");
-  const node = () => props.nest.nodes[props.at];
-  const offers = createMemo(() => offersFor(props.nest, props.at));
+}
 
+/** Returns the title for the offers of a node. */
+function titleOf(node: NestNode | undefined): string {
+  if (!node) return "";
+  const what = isLoop(node) ? "loop" : node.kind;
+  return `What can be done to ${what} ${node.name}`;
+}
+
+/** Tries the offers with the values of their fields to begin with. */
+function createTried(props: Offering, offers: () => Offer[]) {
+  const [tried, setTried] = createSignal<readonly Tried[]>([]);
   createEffect(
     on(offers, async (all) => {
       setTried([]);
@@ -43,6 +47,63 @@ export function Offers(props: {
       );
     }),
   );
+  return tried;
+}
+
+/** Shows a field of an offer. */
+function Input(props: { field: Field; value: string; onSet(value: string): void }) {
+  return (
+    <label>
+      <span>{props.field.name}</span>
+      <Show
+        when={props.field.options}
+        fallback={
+          <input
+            type="text"
+            class="mono"
+            spellcheck={false}
+            value={props.value}
+            onInput={(event) => props.onSet(event.currentTarget.value)}
+          />
+        }
+      >
+        <select value={props.value} onChange={(event) => props.onSet(event.currentTarget.value)}>
+          <For each={props.field.options}>
+            {([value, says]) => <option value={value}>{says}</option>}
+          </For>
+        </select>
+      </Show>
+    </label>
+  );
+}
+
+/** Shows the refused offers with the reasons. */
+function Refused(props: { all: readonly Tried[] }) {
+  return (
+    <details>
+      <summary>{props.all.length} cannot be done, and why</summary>
+      <dl>
+        <For each={props.all}>
+          {(one) => (
+            <>
+              <dt>{one.offer.name}</dt>
+              <dd class="quiet">{one.why}</dd>
+            </>
+          )}
+        </For>
+      </dl>
+    </details>
+  );
+}
+
+export function Offers(props: Offering) {
+  const [open, setOpen] = createSignal("");
+  const [values, setValues] = createSignal<readonly string[]>([]);
+  const [why, setWhy] = createSignal("");
+  const node = () => props.nest.nodes[props.at];
+  const offers = createMemo(() => offersFor(props.nest, props.at));
+
+  const tried = createTried(props, offers);
   createEffect(on(offers, () => setOpen(""), { defer: true }));
 
   // An argument may put right what was refused.
@@ -66,12 +127,7 @@ export function Offers(props: {
       if (refused && given === values()) setWhy(refused[0] ?? "");
     }),
   );
-  const title = () => {
-    const now = node();
-    if (!now) return "";
-    const what = isLoop(now) ? "loop" : now.kind;
-    return `What can be done to ${what} ${now.name}`;
-  };
+  const title = () => titleOf(node());
 
   return (
     <section class="offers" aria-label={title()}>
@@ -111,36 +167,15 @@ export function Offers(props: {
               }}
             >
               <For each={one().offer.fields}>
-                {(field, index) => {
-                  const set = (value: string) =>
-                    setValues(values().map((old, at) => (at === index() ? value : old)));
-                  return (
-                    <label>
-                      <span>{field.name}</span>
-                      <Show
-                        when={field.options}
-                        fallback={
-                          <input
-                            type="text"
-                            class="mono"
-                            spellcheck={false}
-                            value={values()[index()] ?? ""}
-                            onInput={(event) => set(event.currentTarget.value)}
-                          />
-                        }
-                      >
-                        <select
-                          value={values()[index()]}
-                          onChange={(event) => set(event.currentTarget.value)}
-                        >
-                          <For each={field.options}>
-                            {([value, says]) => <option value={value}>{says}</option>}
-                          </For>
-                        </select>
-                      </Show>
-                    </label>
-                  );
-                }}
+                {(field, index) => (
+                  <Input
+                    field={field}
+                    value={values()[index()] ?? ""}
+                    onSet={(value) =>
+                      setValues(values().map((old, at) => (at === index() ? value : old)))
+                    }
+                  />
+                )}
               </For>
               <button type="submit" class="primary" disabled={props.locked || why() !== ""}>
                 Apply {one().offer.name}
@@ -152,19 +187,7 @@ export function Offers(props: {
           )}
         </Show>
         <Show when={cannot().length > 0}>
-          <details>
-            <summary>{cannot().length} cannot be done, and why</summary>
-            <dl>
-              <For each={cannot()}>
-                {(one) => (
-                  <>
-                    <dt>{one.offer.name}</dt>
-                    <dd class="quiet">{one.why}</dd>
-                  </>
-                )}
-              </For>
-            </dl>
-          </details>
+          <Refused all={cannot()} />
         </Show>
       </Show>
     </section>

@@ -1,5 +1,6 @@
 /** The loops of a tensor program as a picture: a row for each, nested by rails in the colour of what they belong to. */
 import { createEffect, createMemo, For, on, Show } from "solid-js";
+import type { NestNode } from "../engine/protocol";
 import { kindWord, type Row, wordsOf } from "./marks";
 
 const signs: Record<Row["mark"], string> = {
@@ -18,6 +19,30 @@ const looks = ({ node, ...row }: Row) =>
   JSON.stringify([row.at < 0, row.depth, row.mark, row.was, row.rails, node], (key, value) =>
     ["lines", "reach", "handle", "parent"].includes(key) ? undefined : value,
   );
+
+/** Moves rows that both nests have from their old places to the new ones. */
+function createMoves(rows: () => readonly Row[], tree: () => HTMLElement) {
+  let places = new Map<string, number>();
+  createEffect(
+    on(rows, () => {
+      const before = places;
+      const seen = [...tree().querySelectorAll<HTMLElement>("[data-key]")];
+      // All places are read before anything moves: each read after a change would be a layout of its own.
+      const tops = seen.map((row) => [row, row.dataset.key ?? "", row.offsetTop] as const);
+      places = new Map(tops.map(([, key, top]) => [key, top]));
+      if (before.size === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+      for (const [row, key, top] of tops) {
+        const old = before.get(key);
+        if (old === undefined) row.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 180 });
+        else if (old !== top)
+          row.animate([{ transform: `translateY(${old - top}px)` }, { transform: "none" }], {
+            duration: 220,
+            easing: "ease-out",
+          });
+      }
+    }),
+  );
+}
 
 export function Picture(props: {
   rows: readonly Row[];
@@ -62,27 +87,7 @@ export function Picture(props: {
     event.stopPropagation();
   };
 
-  // Rows that both nests have move from their old places to the new ones.
-  let places = new Map<string, number>();
-  createEffect(
-    on(rows, () => {
-      const before = places;
-      const seen = [...tree.querySelectorAll<HTMLElement>("[data-key]")];
-      // All places are read before anything moves: each read after a change would be a layout of its own.
-      const tops = seen.map((row) => [row, row.dataset.key ?? "", row.offsetTop] as const);
-      places = new Map(tops.map(([, key, top]) => [key, top]));
-      if (before.size === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-      for (const [row, key, top] of tops) {
-        const old = before.get(key);
-        if (old === undefined) row.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 180 });
-        else if (old !== top)
-          row.animate([{ transform: `translateY(${old - top}px)` }, { transform: "none" }], {
-            duration: 220,
-            easing: "ease-out",
-          });
-      }
-    }),
-  );
+  createMoves(rows, () => tree);
 
   return (
     <div class="nest" role="tree" aria-label="Loop nest" tabIndex={-1} ref={tree} onKeyDown={keys}>
@@ -113,54 +118,69 @@ export function Picture(props: {
                 when={isLoop}
                 fallback={
                   <Show when={node.kind === "block"} fallback={<Other row={row} />}>
-                    <span class="nest-block">
-                      <span class="head">
-                        <strong>{node.name}</strong>
-                        <For each={node.iters}>
-                          {([name, kind]) => (
-                            <span class={`iter i-${kind}`}>
-                              {name}
-                              <small>{kind}</small>
-                            </span>
-                          )}
-                        </For>
-                      </span>
-                      <Show when={node.reads}>
-                        <span class="access">
-                          <span aria-hidden="true">←</span> {node.reads}
-                        </span>
-                      </Show>
-                      <Show when={node.writes}>
-                        <span class="access">
-                          <span aria-hidden="true">→</span> {node.writes}
-                        </span>
-                      </Show>
-                    </span>
+                    <Block node={node} />
                   </Show>
                 }
               >
-                <span class={`nest-loop k-${node.kind}`}>
-                  <code>{node.name}</code>
-                  <span class="extent number">
-                    <span class="bar" style={{ width: `${lengthOf(node.extent ?? 1)}px` }} />
-                    {node.extent ?? "?"}
-                  </span>
-                  <span class="kind">
-                    {node.kind === "thread_binding" ? node.note : kindWord[node.kind]}
-                  </span>
-                  <Show when={row.was}>
-                    <span class="quiet was">was {row.was}</span>
-                  </Show>
-                  <Show when={node.annotations}>
-                    <code class="quiet">{node.annotations}</code>
-                  </Show>
-                </span>
+                <Loop row={row} />
               </Show>
             </div>
           );
         }}
       </For>
     </div>
+  );
+}
+
+/** Shows a loop: its variable, extent and kind. */
+function Loop(props: { row: Row }) {
+  const node = () => props.row.node;
+  return (
+    <span class={`nest-loop k-${node().kind}`}>
+      <code>{node().name}</code>
+      <span class="extent number">
+        <span class="bar" style={{ width: `${lengthOf(node().extent ?? 1)}px` }} />
+        {node().extent ?? "?"}
+      </span>
+      <span class="kind">
+        {node().kind === "thread_binding" ? node().note : kindWord[node().kind]}
+      </span>
+      <Show when={props.row.was}>
+        <span class="quiet was">was {props.row.was}</span>
+      </Show>
+      <Show when={node().annotations}>
+        <code class="quiet">{node().annotations}</code>
+      </Show>
+    </span>
+  );
+}
+
+/** Shows a block: its iterations, and the buffers that it reads and writes. */
+function Block(props: { node: NestNode }) {
+  return (
+    <span class="nest-block">
+      <span class="head">
+        <strong>{props.node.name}</strong>
+        <For each={props.node.iters}>
+          {([name, kind]) => (
+            <span class={`iter i-${kind}`}>
+              {name}
+              <small>{kind}</small>
+            </span>
+          )}
+        </For>
+      </span>
+      <Show when={props.node.reads}>
+        <span class="access">
+          <span aria-hidden="true">←</span> {props.node.reads}
+        </span>
+      </Show>
+      <Show when={props.node.writes}>
+        <span class="access">
+          <span aria-hidden="true">→</span> {props.node.writes}
+        </span>
+      </Show>
+    </span>
   );
 }
 
