@@ -1,6 +1,6 @@
 /** The graph as a tree of rows: functions, and in them their operations, in order. All of the picture in words. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
-import type { Graph } from "../engine/protocol";
+import type { Graph, GraphNode } from "../engine/protocol";
 import { useApp } from "../panels/context";
 import { fateSign, groupKey } from "./scene";
 
@@ -18,61 +18,111 @@ const words = {
   removed: "removed",
 } as const;
 
-export function GraphTable(props: {
+/** Returns the rows of a graph, without those inside of folded boxes. */
+function rowsOf(graph: Graph, folded: ReadonlySet<string>): Row[] {
+  const result: Row[] = [];
+  const inside = (group: number, level: number) => {
+    result.push({ level, group, node: null });
+    if (folded.has(groupKey(graph, group))) return;
+    // Orders the nodes by height, so inputs precede uses; a box stands just before its first node.
+    const items: { y: number; put(): void }[] = [];
+    graph.nodes.forEach((node, index) => {
+      if (node.group === group) {
+        items.push({
+          y: node.y,
+          put: () => result.push({ level: level + 1, group, node: index }),
+        });
+      }
+    });
+    graph.groups.forEach((other, index) => {
+      if (other.parent !== group) return;
+      const first = graph.nodes.filter((node) => node.group === index).map((node) => node.y);
+      items.push({ y: Math.min(...first, 1e9) - 0.5, put: () => inside(index, level + 1) });
+    });
+    items
+      .sort((a, b) => a.y - b.y)
+      .forEach((item) => {
+        item.put();
+      });
+  };
+  graph.groups.forEach((group, index) => {
+    if (group.parent === null) inside(index, 1);
+  });
+  return result;
+}
+
+/** Returns the labels of the inputs of each node. */
+function inputsOf({ nodes, edges }: Graph): Map<number, string[]> {
+  const found = new Map<number, string[]>();
+  for (let index = 0; index + 1 < edges.length; index += 2) {
+    const to = edges[index + 1] as number;
+    const list = found.get(to) ?? [];
+    list.push(nodes[edges[index] as number]?.label ?? "");
+    found.set(to, list);
+  }
+  return found;
+}
+
+interface Tabled {
   graph: Graph;
   folded: ReadonlySet<string>;
   /** The post-dominator of each node; empty when they are not wanted. */
   parents: readonly number[];
   onFold(key: string): void;
+}
+
+/** Shows the cells of a row. */
+function Cells(props: {
+  row: Row;
+  node: GraphNode | undefined;
+  open: boolean;
+  inputs: string;
+  table: Tabled;
 }) {
+  const group = () => props.table.graph.groups[props.row.group];
+  return (
+    <>
+      <div role="gridcell" style={{ "--level": props.row.level }}>
+        <Show
+          when={props.node}
+          fallback={
+            <>
+              <span aria-hidden="true">{props.open ? "▾ " : "▸ "}</span>
+              {group()?.title}
+            </>
+          }
+        >
+          {(item) => (
+            <>
+              <span aria-hidden="true">{fateSign[item().fate]}</span>
+              {item().label}
+              {item().result ? " (result)" : ""}
+            </>
+          )}
+        </Show>
+      </div>
+      <div role="gridcell">{props.node?.ty}</div>
+      <div role="gridcell">{props.inputs}</div>
+      <Show when={props.table.parents.length > 0}>
+        <div role="gridcell">
+          {props.table.graph.nodes[props.table.parents[props.row.node ?? -1] ?? -1]?.label}
+        </div>
+      </Show>
+      <div role="gridcell">
+        {props.node ? words[props.node.fate] : group()?.made ? "function, made here" : "function"}
+      </div>
+    </>
+  );
+}
+
+export function GraphTable(props: Tabled) {
   const app = useApp();
   let body!: HTMLDivElement;
   const [active, setActive] = createSignal(0);
 
-  const rows = createMemo<Row[]>(() => {
-    const { graph, folded } = props;
-    const result: Row[] = [];
-    const inside = (group: number, level: number) => {
-      result.push({ level, group, node: null });
-      if (folded.has(groupKey(graph, group))) return;
-      // Orders the nodes by height, so inputs precede uses; a box stands just before its first node.
-      const items: { y: number; put(): void }[] = [];
-      graph.nodes.forEach((node, index) => {
-        if (node.group === group) {
-          items.push({
-            y: node.y,
-            put: () => result.push({ level: level + 1, group, node: index }),
-          });
-        }
-      });
-      graph.groups.forEach((other, index) => {
-        if (other.parent !== group) return;
-        const first = graph.nodes.filter((node) => node.group === index).map((node) => node.y);
-        items.push({ y: Math.min(...first, 1e9) - 0.5, put: () => inside(index, level + 1) });
-      });
-      items
-        .sort((a, b) => a.y - b.y)
-        .forEach((item) => {
-          item.put();
-        });
-    };
-    graph.groups.forEach((group, index) => {
-      if (group.parent === null) inside(index, 1);
-    });
-    return result;
-  });
-  const inputs = createMemo(() => {
-    const found = new Map<number, string[]>();
-    const { nodes, edges } = props.graph;
-    for (let index = 0; index + 1 < edges.length; index += 2) {
-      const to = edges[index + 1] as number;
-      const list = found.get(to) ?? [];
-      list.push(nodes[edges[index] as number]?.label ?? "");
-      found.set(to, list);
-    }
-    return found;
-  });
-  const inputsOf = (index: number) =>
+  const rows = createMemo(() => rowsOf(props.graph, props.folded));
+  const inputs = createMemo(() => inputsOf(props.graph));
+  const inputsAt = (index: number) =>
     [...(inputs().get(index) ?? []), props.graph.nodes[index]?.leaves ?? ""]
       .filter(Boolean)
       .join(", ");
@@ -142,39 +192,13 @@ export function GraphTable(props: {
                   onKeyDown={(event) => keys(event, row, at())}
                   onClick={() => openRow(row)}
                 >
-                  <div role="gridcell" style={{ "--level": row.level }}>
-                    <Show
-                      when={node}
-                      fallback={
-                        <>
-                          <span aria-hidden="true">{open() ? "▾ " : "▸ "}</span>
-                          {props.graph.groups[row.group]?.title}
-                        </>
-                      }
-                    >
-                      {(item) => (
-                        <>
-                          <span aria-hidden="true">{fateSign[item().fate]}</span>
-                          {item().label}
-                          {item().result ? " (result)" : ""}
-                        </>
-                      )}
-                    </Show>
-                  </div>
-                  <div role="gridcell">{node?.ty}</div>
-                  <div role="gridcell">{row.node === null ? "" : inputsOf(row.node)}</div>
-                  <Show when={props.parents.length > 0}>
-                    <div role="gridcell">
-                      {props.graph.nodes[props.parents[row.node ?? -1] ?? -1]?.label}
-                    </div>
-                  </Show>
-                  <div role="gridcell">
-                    {node
-                      ? words[node.fate]
-                      : props.graph.groups[row.group]?.made
-                        ? "function, made here"
-                        : "function"}
-                  </div>
+                  <Cells
+                    row={row}
+                    node={node}
+                    open={open()}
+                    inputs={row.node === null ? "" : inputsAt(row.node)}
+                    table={props}
+                  />
                 </div>
               );
             }}

@@ -16,7 +16,52 @@ import { groupKey, sceneOf } from "./scene";
 
 /** Nodes beyond which a graph is drawn only on demand. */
 const LARGE = 3000;
-export default function GraphView(props: { step: Step; finder: Finder }) {
+
+/** Counts the nodes of a graph by their fates, and the functions that were made. */
+function countsOf(graph: Graph | null) {
+  const nodes = graph?.nodes ?? [];
+  const of = (fate: string) => nodes.filter((node) => node.fate === fate).length;
+  const boxes = graph?.groups.filter((group) => group.made).length ?? 0;
+  return {
+    boxes,
+    all: nodes.length,
+    made: of("made"),
+    removed: of("removed"),
+    rewritten: of("rewritten"),
+  };
+}
+
+/** Returns the keys of the functions inside of others. */
+const innerOf = (graph: Graph | null) =>
+  graph?.groups.flatMap((group, index) =>
+    group.parent === null ? [] : [groupKey(graph, index)],
+  ) ?? [];
+
+/** Shows the counts. */
+function Tally(props: { counts: ReturnType<typeof countsOf> }) {
+  return (
+    <p class="counts">
+      <span class="quiet">{props.counts.all - props.counts.removed} nodes</span>
+      <Show when={props.counts.made}>
+        <span class="tally added">+{props.counts.made} made</span>
+      </Show>
+      <Show when={props.counts.boxes}>
+        <span class="tally added">
+          +{props.counts.boxes} {props.counts.boxes === 1 ? "function" : "functions"}
+        </span>
+      </Show>
+      <Show when={props.counts.removed}>
+        <span class="tally removed">−{props.counts.removed} removed</span>
+      </Show>
+      <Show when={props.counts.rewritten}>
+        <span class="tally changed">~{props.counts.rewritten} rewritten</span>
+      </Show>
+    </p>
+  );
+}
+
+/** Holds the last graph that arrived, of the function that is shown, and the message where there is none. */
+function createReady() {
   const app = useApp();
   const whole = createMemo<Graph | null>((last) => {
     const now = app.graph();
@@ -32,6 +77,11 @@ export default function GraphView(props: { step: Step; finder: Finder }) {
     const now = app.graph();
     return now.state === "failed" ? now.message : "";
   };
+  return { ready, failed };
+}
+
+export default function GraphView(props: { step: Step; finder: Finder }) {
+  const { ready, failed } = createReady();
   const [folded, setFolded] = createSignal<ReadonlySet<string>>(new Set<string>());
   const [table, setTable] = createSignal(false);
   const [anyway, setAnyway] = createSignal(false);
@@ -45,18 +95,7 @@ export default function GraphView(props: { step: Step; finder: Finder }) {
     if (!next.delete(key)) next.add(key);
     setFolded(next);
   };
-  const counts = createMemo(() => {
-    const nodes = ready()?.nodes ?? [];
-    const of = (fate: string) => nodes.filter((node) => node.fate === fate).length;
-    const boxes = ready()?.groups.filter((group) => group.made).length ?? 0;
-    return {
-      boxes,
-      all: nodes.length,
-      made: of("made"),
-      removed: of("removed"),
-      rewritten: of("rewritten"),
-    };
-  });
+  const counts = createMemo(() => countsOf(ready()));
   const large = () => counts().all > LARGE && !anyway();
   const scene = createMemo(() => {
     const graph = ready();
@@ -64,13 +103,7 @@ export default function GraphView(props: { step: Step; finder: Finder }) {
       ? sceneOf(graph, folded(), parents())
       : sceneOf({ nodes: [], edges: [], groups: [] }, folded());
   });
-  const inner = createMemo(() => {
-    const graph = ready();
-    if (!graph) return [];
-    return graph.groups.flatMap((group, index) =>
-      group.parent === null ? [] : [groupKey(graph, index)],
-    );
-  });
+  const inner = createMemo(() => innerOf(ready()));
   const allFolded = () => inner().length > 0 && inner().every((key) => folded().has(key));
 
   return (
@@ -86,23 +119,7 @@ export default function GraphView(props: { step: Step; finder: Finder }) {
           {(graph) => (
             <>
               <div class="graph-bar">
-                <p class="counts">
-                  <span class="quiet">{counts().all - counts().removed} nodes</span>
-                  <Show when={counts().made}>
-                    <span class="tally added">+{counts().made} made</span>
-                  </Show>
-                  <Show when={counts().boxes}>
-                    <span class="tally added">
-                      +{counts().boxes} {counts().boxes === 1 ? "function" : "functions"}
-                    </span>
-                  </Show>
-                  <Show when={counts().removed}>
-                    <span class="tally removed">−{counts().removed} removed</span>
-                  </Show>
-                  <Show when={counts().rewritten}>
-                    <span class="tally changed">~{counts().rewritten} rewritten</span>
-                  </Show>
-                </p>
+                <Tally counts={counts()} />
                 <span class="grow" />
                 <Show when={inner().length > 0}>
                   <Toggle
