@@ -4,7 +4,7 @@
  */
 import type { Place } from "../engine/protocol";
 import { firstExample } from "../examples";
-import { createAddress, type Surroundings } from "./address";
+import { type Address, createAddress, type Surroundings } from "./address";
 import { createChecks } from "./checks";
 import { createChoices } from "./choices";
 import { createCourse } from "./course";
@@ -14,7 +14,7 @@ import { createImporting } from "./importing";
 import { createKeeping } from "./keeping";
 import { createLessons } from "./lessons";
 import { type Notice, toShared } from "./model";
-import { createPanels } from "./panels";
+import { createPanels, type Panels } from "./panels";
 import type { Keeper } from "./persist";
 import { createPlaces } from "./places";
 import { createPulls } from "./pulls";
@@ -23,7 +23,7 @@ import { createRewrites } from "./rewrites";
 import { createRuns, type EngineRoom } from "./runs";
 import { createSharing } from "./sharing";
 import { createStepping } from "./stepping";
-import { createStore } from "./store";
+import { createStore, type Store } from "./store";
 import { createTouching } from "./touching";
 import { Judge } from "./trust";
 import type { Works } from "./works";
@@ -40,12 +40,9 @@ const LONGEST_PARENT = 20_000;
 
 export type Controller = ReturnType<typeof createController>;
 
-export function createController(environment: Environment) {
-  const { keeper, works } = environment;
-  const store = createStore(keeper.preferences());
+/** Runs the document, and makes all that is to be seen of its runs. `arrived` is called once a run is shown. */
+function createLooking(environment: Environment, store: Store, judge: Judge, arrived: () => void) {
   const { state, dispatch } = store;
-  const panels = createPanels();
-  const history = createHistory(store);
   const touching = createTouching({
     state,
     steps: () => stepping.steps(),
@@ -58,18 +55,12 @@ export function createController(environment: Environment) {
     () => checks.listed(),
   );
   const { steps, selected, step, shown } = stepping;
-  const judge = new Judge(keeper);
-  const address = createAddress(environment);
-
   const runs = createRuns({
     store,
     room: environment,
     judge,
     expect: (run) => pulls.expect(run),
-    arrived() {
-      keeping.drawn(state().document);
-      void sharing.checkClaim();
-    },
+    arrived,
     renewed: (again) => (again ? pulls.pull() : pulls.forget()),
   });
   const { holder, plain } = runs;
@@ -78,6 +69,30 @@ export function createController(environment: Environment) {
   const rewrites = createRewrites({ state, step, selected, holder });
   const questions = createQuestions({ state, holder, plain, spawn: environment.spawn });
 
+  /** Takes the user's decision about the script of a link. */
+  function decideScript(trust: "own" | "held"): void {
+    void judge.decide(state().document.script, trust);
+    dispatch({ type: "trust", trust });
+    if (trust === "own") runs.now();
+  }
+
+  return { touching, checks, stepping, runs, pulls, follow, rewrites, questions, decideScript };
+}
+
+type Looking = ReturnType<typeof createLooking>;
+type Opening = ReturnType<typeof createOpening>;
+
+/** Opens, keeps and shares documents. */
+function createOpening(
+  environment: Environment,
+  store: Store,
+  judge: Judge,
+  address: Address,
+  panels: Panels,
+  { stepping: { step }, runs: { holder, plain }, questions }: Looking,
+) {
+  const { keeper, works } = environment;
+  const { state, dispatch } = store;
   const keeping = createKeeping({ store, works, judge, address });
   const places = createPlaces({
     ...environment,
@@ -126,6 +141,40 @@ export function createController(environment: Environment) {
     takeProgress: lessons.load,
   });
 
+  /** Makes the version after the shown step the program. */
+  async function fork(): Promise<void> {
+    const at = step();
+    if (!at) return;
+    const { parent: _, ...document } = toShared(state(), at.id);
+    const parent = await plain().ask({ type: "write", document });
+    const reply = await holder().ask({ type: "text", version: at.after, stable: false }, "fork");
+    if (reply.status !== "answered") return;
+    const whole = parent.status === "answered" && parent.value.length <= LONGEST_PARENT;
+    choices.fork(reply.value, at.row, at.name, whole ? parent.value : "");
+  }
+
+  return {
+    keeping,
+    places,
+    arrived: () => arriving,
+    sharing,
+    choices,
+    lessons,
+    say,
+    course,
+    importing,
+    fork,
+  };
+}
+
+/** Tells the parts of each change. */
+function listen(
+  store: Store,
+  keeper: Keeper,
+  address: Address,
+  { touching, runs, pulls, follow, rewrites }: Looking,
+  { keeping, choices }: Opening,
+): void {
   store.onChange((after, before) => {
     if (after.document !== before.document) {
       address.edited();
@@ -145,41 +194,20 @@ export function createController(environment: Environment) {
     const kept = ["document", "step", "view", "trust", "example", "lesson"] as const;
     if (kept.some((name) => after[name] !== before[name])) keeping.keepSoon();
   });
+}
 
-  /** Makes the version after the shown step the program. */
-  async function fork(): Promise<void> {
-    const at = step();
-    if (!at) return;
-    const { parent: _, ...document } = toShared(state(), at.id);
-    const parent = await plain().ask({ type: "write", document });
-    const reply = await holder().ask({ type: "text", version: at.after, stable: false }, "fork");
-    if (reply.status !== "answered") return;
-    const whole = parent.status === "answered" && parent.value.length <= LONGEST_PARENT;
-    choices.fork(reply.value, at.row, at.name, whole ? parent.value : "");
-  }
-
-  /** Takes the user's decision about the script of a link. */
-  function decideScript(trust: "own" | "held"): void {
-    void judge.decide(state().document.script, trust);
-    dispatch({ type: "trust", trust });
-    if (trust === "own") runs.now();
-  }
-
-  /** Performs the action of a notice's button; the page itself takes over a new version. */
-  function act(notice: Notice): void {
-    if (notice.action === "back") {
-      void keeping.goBack();
-      return;
-    }
-    dispatch({ type: "dismiss", notice });
-    if (notice.action === "open-recovered") void sharing.openRecovered();
-    else if (notice.action === "undo") history.undo();
-  }
-
+/** Opens the page with the last visit's document, or the one in the address, and starts the engine. */
+function createVisit(
+  { works, location }: Environment,
+  { state, dispatch }: Store,
+  address: Address,
+  { runs }: Looking,
+  { keeping, sharing, course, arrived }: Opening,
+) {
   /** Opens the lesson or link in the address, or else `otherwise`, the link of the previous document. */
   async function addressed(otherwise = ""): Promise<void> {
-    await arriving;
-    const lesson = course.wanted(environment.location.hash, state().lesson);
+    await arrived();
+    const lesson = course.wanted(location.hash, state().lesson);
     if (lesson) await course.open(lesson);
     else await sharing.openLink(address.wanted() || otherwise);
   }
@@ -206,9 +234,41 @@ export function createController(environment: Environment) {
     await open();
     // With the catalogue, the engine says which rows need a script that may not run.
     if (state().trust === "own") runs.now();
-    const reply = await plain().ask({ type: "catalogue" });
+    const reply = await runs.plain().ask({ type: "catalogue" });
     if (reply.status === "answered") dispatch({ type: "catalogue", catalogue: reply.value });
     if (state().trust !== "own") runs.now();
+  }
+
+  return { addressed, start };
+}
+
+export function createController(environment: Environment) {
+  const { keeper } = environment;
+  const store = createStore(keeper.preferences());
+  const { state, dispatch } = store;
+  const panels = createPanels();
+  const history = createHistory(store);
+  const judge = new Judge(keeper);
+  const address = createAddress(environment);
+  const looking = createLooking(environment, store, judge, () => {
+    keeping.drawn(state().document);
+    void sharing.checkClaim();
+  });
+  const { touching, stepping, runs, pulls, follow } = looking;
+  const opening = createOpening(environment, store, judge, address, panels, looking);
+  const { keeping, places, sharing, choices, course, importing } = opening;
+  listen(store, keeper, address, looking, opening);
+  const { addressed, start } = createVisit(environment, store, address, looking, opening);
+
+  /** Performs the action of a notice's button; the page itself takes over a new version. */
+  function act(notice: Notice): void {
+    if (notice.action === "back") {
+      void keeping.goBack();
+      return;
+    }
+    dispatch({ type: "dismiss", notice });
+    if (notice.action === "open-recovered") void sharing.openRecovered();
+    else if (notice.action === "undo") history.undo();
   }
 
   return {
@@ -228,12 +288,12 @@ export function createController(environment: Environment) {
     lineIn: follow.lineIn,
     follow: (version: number, place: Place) => void follow.follow(version, place),
     unfollow: follow.unfollow,
-    rewrites,
-    checks,
+    rewrites: looking.rewrites,
+    checks: looking.checks,
     touching: touching.touching,
     seek: touching.seek,
-    ...questions,
-    fork,
+    ...looking.questions,
+    fork: opening.fork,
     /** For engines beside the one that is shown: without a script, and with one. */
     spawn: environment.spawn,
     spawnSandbox: environment.spawnSandbox,
@@ -246,14 +306,14 @@ export function createController(environment: Environment) {
     addressed: () => void addressed(),
     /** Called when the browser went back or forth. */
     travelled: (entry: unknown) => places.arrived(entry),
-    say,
-    lessons,
+    say: opening.say,
+    lessons: opening.lessons,
     openLesson: course.open,
     openFirstLesson: course.openFirst,
     openOwn: course.openFile,
     lessonBegun: course.begun,
     /** Copies of earlier work, and the way to them. */
-    works: () => works.list(state().document),
+    works: () => environment.works.list(state().document),
     openWork: (id: string) => keeping.goBack(id),
     /** Opens the program that this one was forked from. */
     toParent: () => void importing.importText(state().document.parent ?? "", "The parent"),
@@ -269,7 +329,7 @@ export function createController(environment: Environment) {
     undo: history.undo,
     redo: history.redo,
     undoDepth: history.depth,
-    decideScript,
+    decideScript: looking.decideScript,
     act,
     again: runs.again,
     keep: keeping.keep,
