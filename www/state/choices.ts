@@ -10,23 +10,25 @@ import type { Store } from "./store";
 /** Long enough to be read and reached by keyboard. */
 const UNDO_FOR = 20_000;
 
-export function createChoices({
-  store: { state, dispatch },
-  copy,
-  leave,
-}: {
+interface Choosing {
   store: Store;
   /** Keeps a copy of the user's own work before the named document replaces it. */
   copy(what: string): void;
   /** Called before another document is opened. */
   leave(): void;
-}) {
-  function offerUndo(text: string): void {
+}
+
+/** Offers the way back from a choice for a while. */
+function createUndo({ dispatch }: Store) {
+  return (text: string): void => {
     const notice = { tone: "info", text, action: "undo", label: "Undo" } as const;
     dispatch({ type: "notice", notice });
     setTimeout(() => dispatch({ type: "dismiss", notice }), UNDO_FOR);
-  }
+  };
+}
 
+/** Finds the passes that go with a program. */
+function createFitting({ state }: Store) {
   /** Returns the dialects that a pass works on. */
   const dialects = (call: string) =>
     state()
@@ -38,14 +40,6 @@ export function createChoices({
   /** Returns passes of a dialect, unless those in the list are of it. */
   const passesOf = (dialect: "relay" | "relax") =>
     fitting(examples.find((item) => (item.dialect ?? "relay") === dialect) ?? firstExample);
-
-  /** Takes passes of the other dialect: those in the list are not of the program's. */
-  function takeFitting(): void {
-    const fits = passesOf("relay") ?? passesOf("relax");
-    if (!fits) return;
-    dispatch({ type: "passes", passes: fits.map((call) => ({ call, enabled: true })) });
-    offerUndo("The passes are of the program's dialect now.");
-  }
 
   /** Returns the passes to go with a program when one in the list is of the other dialect only: it would not run. */
   function fitting(
@@ -60,6 +54,64 @@ export function createChoices({
     });
     return fits ? undefined : wanted;
   }
+  return { passesOf, fitting };
+}
+
+/** Changes the list of passes. */
+function createPassChoices(
+  { store: { state, dispatch }, copy }: Choosing,
+  { passesOf }: ReturnType<typeof createFitting>,
+  offerUndo: (text: string) => void,
+) {
+  /** Takes passes of the other dialect: those in the list are not of the program's. */
+  function takeFitting(): void {
+    const fits = passesOf("relay") ?? passesOf("relax");
+    if (!fits) return;
+    dispatch({ type: "passes", passes: fits.map((call) => ({ call, enabled: true })) });
+    offerUndo("The passes are of the program's dialect now.");
+  }
+
+  function removePass(row: number): void {
+    const pass = state().document.passes[row];
+    if (!pass) return;
+    dispatch({ type: "remove", row });
+    offerUndo(`${pass.call} was removed.`);
+  }
+
+  /** Adds a pass behind the selected step, or else at the end, and shows its step. */
+  function addPass(call: string): void {
+    const { document, step, good } = state();
+    const steps = good?.run.steps ?? [];
+    const picked = step ? steps[findStep(steps, step)] : undefined;
+    const at = picked && picked.row >= 0 ? picked.row + 1 : document.passes.length;
+    dispatch({ type: "add", call, at });
+    const name = callName(call);
+    const before = document.passes.slice(0, at).filter((pass) => callName(pass.call) === name);
+    dispatch({ type: "step", id: `${name}#${before.length + 1}` });
+  }
+
+  function choosePipeline(name: string): void {
+    const { catalogue, document } = state();
+    const pipeline = catalogue?.pipelines.find((item) => item.name === name);
+    if (!pipeline) return;
+    const own = document.passes.length > 0 && !matchingPipeline(catalogue, document);
+    if (own) copy(`${pipeline.title || name} was chosen`);
+    dispatch({ type: "pipeline", passes: runnable(pipeline), optLevel: pipeline.optLevel });
+    if (own) offerUndo(`${pipeline.title || name} took the place of your passes.`);
+  }
+
+  return { takeFitting, removePass, addPass, choosePipeline };
+}
+
+export function createChoices(given: Choosing) {
+  const {
+    store: { state, dispatch },
+    copy,
+    leave,
+  } = given;
+  const offerUndo = createUndo(given.store);
+  const fits = createFitting(given.store);
+  const { passesOf, fitting } = fits;
 
   /** The title being fetched; null after a later request overtook it. */
   let wanted: string | null = null;
@@ -135,45 +187,13 @@ export function createChoices({
     offerUndo(`The program is now what ${name} made; the passes after it are left.`);
   }
 
-  function removePass(row: number): void {
-    const pass = state().document.passes[row];
-    if (!pass) return;
-    dispatch({ type: "remove", row });
-    offerUndo(`${pass.call} was removed.`);
-  }
-
-  /** Adds a pass behind the selected step, or else at the end, and shows its step. */
-  function addPass(call: string): void {
-    const { document, step, good } = state();
-    const steps = good?.run.steps ?? [];
-    const picked = step ? steps[findStep(steps, step)] : undefined;
-    const at = picked && picked.row >= 0 ? picked.row + 1 : document.passes.length;
-    dispatch({ type: "add", call, at });
-    const name = callName(call);
-    const before = document.passes.slice(0, at).filter((pass) => callName(pass.call) === name);
-    dispatch({ type: "step", id: `${name}#${before.length + 1}` });
-  }
-
-  function choosePipeline(name: string): void {
-    const { catalogue, document } = state();
-    const pipeline = catalogue?.pipelines.find((item) => item.name === name);
-    if (!pipeline) return;
-    const own = document.passes.length > 0 && !matchingPipeline(catalogue, document);
-    if (own) copy(`${pipeline.title || name} was chosen`);
-    dispatch({ type: "pipeline", passes: runnable(pipeline), optLevel: pipeline.optLevel });
-    if (own) offerUndo(`${pipeline.title || name} took the place of your passes.`);
-  }
-
   return {
     offerUndo,
     openExample,
     openProgram,
     openSample,
-    choosePipeline,
-    addPass,
-    removePass,
-    takeFitting,
     fork,
+    ...createPassChoices(given, fits, offerUndo),
     /** Drops the fetch under way, because another document is opened. */
     overtake(): void {
       wanted = null;

@@ -13,32 +13,22 @@ const KEEP_AFTER = 250;
 /** Milliseconds after a frame with the document of a link in it until it counts as drawn. */
 const DRAWN_AFTER = 300;
 
-export function createKeeping({
-  store: { state, dispatch, onChange },
-  works,
-  judge,
-  address,
-}: {
+interface Keeping {
   store: Store;
   works: Works;
   judge: Judge;
   address: Address;
-}) {
+}
+
+/** Keeps the draft of this tab. */
+function createSaving({ store: { state, dispatch }, works }: Keeping, draft: () => Draft) {
   /** False until the page has started, when there is no work to keep. */
   let started = false;
   let keeping: ReturnType<typeof setTimeout> | undefined;
   /** The page has said that the browser refuses. */
   let told = false;
-  /** The copy to which a notice offers the way back. */
-  let back = "";
   /** The document of a link that is not drawn yet. If it cannot be, the next visit is not to begin with it. */
   let undrawn: RunDocument | null = null;
-
-  function draft(now = state()): Draft {
-    const { document, example, lesson, step, view, trust } = now;
-    const [link, untouched] = [address.link(), !isOwnWork(now)];
-    return { document, example, lesson, step, view, link, trust, untouched, back };
-  }
 
   function keep(): void {
     clearTimeout(keeping);
@@ -65,6 +55,47 @@ export function createKeeping({
     keeping = setTimeout(keep, KEEP_AFTER);
   }
 
+  return {
+    keep,
+    keepSoon,
+    started: () => started,
+    start(): void {
+      started = true;
+    },
+    /** Keeps the document that was opened from elsewhere only once it was drawn. */
+    hold(document: RunDocument): void {
+      undrawn = document;
+    },
+    drawn(document: RunDocument): void {
+      if (document !== undrawn) return;
+      requestAnimationFrame(() =>
+        setTimeout(() => {
+          if (document === undrawn) undrawn = null;
+          keep();
+        }, DRAWN_AFTER),
+      );
+    },
+  };
+}
+
+export function createKeeping(given: Keeping) {
+  const {
+    store: { state, dispatch, onChange },
+    works,
+    judge,
+    address,
+  } = given;
+  /** The copy to which a notice offers the way back. */
+  let back = "";
+
+  function draft(now = state()): Draft {
+    const { document, example, lesson, step, view, trust } = now;
+    const [link, untouched] = [address.link(), !isOwnWork(now)];
+    return { document, example, lesson, step, view, link, trust, untouched, back };
+  }
+
+  const saving = createSaving(given, draft);
+
   function offer(id: string, text: string, label = "Back to my program"): void {
     back = id;
     const notice: Notice = { tone: "info", text, action: "back", label };
@@ -76,7 +107,7 @@ export function createKeeping({
     const is = (notices: readonly Notice[]) => notices.some((one) => one.action === "back");
     if (!is(before.notices) || is(after.notices)) return;
     back = "";
-    keepSoon();
+    saving.keepSoon();
   });
 
   // A trace from elsewhere cannot be made again here: one letter typed beside it is not to cost it.
@@ -89,12 +120,7 @@ export function createKeeping({
 
   return {
     draft: () => draft(),
-    keep,
-    keepSoon,
-    started: () => started,
-    start(): void {
-      started = true;
-    },
+    ...saving,
     /**
      * Puts the work aside before `what` replaces it, if it is the user's own. The returned function tells where it is;
      * work that a browser does not store is kept while the page is open.
@@ -115,19 +141,6 @@ export function createKeeping({
     },
     /** Keeps a copy without an offer, as its replacement is undone in another way. Returns its id, empty for none. */
     copy: (what: string): string => (isOwnWork(state()) ? works.putAside(draft(), what).id : ""),
-    /** Keeps the document that was opened from elsewhere only once it was drawn. */
-    hold(document: RunDocument): void {
-      undrawn = document;
-    },
-    drawn(document: RunDocument): void {
-      if (document !== undrawn) return;
-      requestAnimationFrame(() =>
-        setTimeout(() => {
-          if (document === undrawn) undrawn = null;
-          keep();
-        }, DRAWN_AFTER),
-      );
-    },
     /** Shows a draft, and the way back that it offered. */
     async restore(kept: Draft): Promise<void> {
       const { document, example, lesson, step, view, untouched, link } = kept;

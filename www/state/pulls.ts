@@ -26,14 +26,7 @@ interface Look<T> {
 
 const CACHE = 64;
 
-export function createPulls({
-  state,
-  steps,
-  shown,
-  selected,
-  step,
-  holder,
-}: {
+interface Pulling {
   state(): State;
   steps(): readonly Step[];
   shown(): readonly Shown[];
@@ -41,10 +34,13 @@ export function createPulls({
   step(): Step | undefined;
   /** Returns the engine that holds the versions of the last good run. */
   holder(): EngineClient;
-}) {
-  const pulls = new Map<string, unknown>();
-  const flying = new Set<string>();
+}
 
+const keyOfDiff = (number: number, { before, after }: Step) =>
+  before === after ? "" : `diff ${number} ${before} ${after}`;
+
+/** Creates the things to look at. */
+function createLooks({ state, step, holder }: Pulling) {
   function look<T>(
     key: (number: number, step: Step) => string,
     ask: (step: Step) => Promise<Reply<Kind>>,
@@ -62,8 +58,6 @@ export function createPulls({
     };
   }
 
-  const keyOfDiff = (number: number, { before, after }: Step) =>
-    before === after ? "" : `diff ${number} ${before} ${after}`;
   const diff = look<Diff>(keyOfDiff, ({ before, after }) =>
     holder().ask({ type: "diff", before, after }, "diff"),
   );
@@ -85,22 +79,17 @@ export function createPulls({
     graph: [graph as Look<unknown>],
     before: [before as Look<unknown>, after as Look<unknown>],
   };
+  return { diff, graph, before, after, looks };
+}
+
+/** Keeps answers by their keys, and asks for those that are missing. `pull` is called when a wanted one is there. */
+function createKept({ state }: Pulling, pull: () => void) {
+  const pulls = new Map<string, unknown>();
+  const flying = new Set<string>();
 
   function remember(key: string, value: unknown): void {
     pulls.set(key, value);
     if (pulls.size > CACHE) pulls.delete(pulls.keys().next().value as string);
-  }
-
-  /** Stores data that came with a run where `pull` will look for it. */
-  function expect({ ahead }: Run): void {
-    if (!ahead) return;
-    const number = state().answers + 1;
-    const { before: from, after: to, diff: made, texts } = ahead;
-    if (made) remember(`diff ${number} ${from} ${to}`, made);
-    if (texts) {
-      remember(`text ${number} ${from}`, texts[0]);
-      remember(`text ${number} ${to}`, texts[1]);
-    }
   }
 
   /** Questions that broke the engine, by the document they were about: they are not put again. */
@@ -156,16 +145,25 @@ export function createPulls({
     if (now.state !== "ready") show({ state: "loading" });
     if (!flying.has(key)) fetch(key, ask, keyOf);
   }
+  return {
+    pulls,
+    remember,
+    fetch,
+    want,
+    /** True if a question can be put: it is not under way and did not break the engine. */
+    isDue: (key: string, about: RunDocument) =>
+      !flying.has(key) && !refused.get(about)?.has(questionOf(key)),
+  };
+}
 
-  function pull(): void {
-    if (!step()) return;
-    const { view } = state();
-    batch(() => {
-      for (const item of looks[view] ?? []) want(item);
-    });
-    if (view === "diff") prefetchSoon();
-  }
+type Kept = ReturnType<typeof createKept>;
 
+/** Gets the data of neighbouring steps before they are shown. */
+function createNear(
+  { state, steps, shown, selected, holder }: Pulling,
+  { pulls, fetch, isDue }: Kept,
+  wanted: () => string,
+) {
   const [near, setNear] = createSignal<readonly Diff[]>([], {
     equals: (a, b) => a.length === b.length && a.every((diff, index) => diff === b[index]),
   });
@@ -182,18 +180,47 @@ export function createPulls({
         const key = next ? keyOfDiff(good.number, next) : "";
         const known = pulls.get(key) as Diff | undefined;
         if (known) made.push(known);
-        if (!next || !key || known || flying.has(key)) continue;
-        if (refused.get(document)?.has(questionOf(key))) continue;
+        if (!next || !key || known || !isDue(key, document)) continue;
         const { before, after } = next;
         fetch(
           key,
           () => holder().ask({ type: "diff", before, after }, `near ${direction}`),
-          diff.key,
+          wanted,
           prefetchSoon,
         );
       }
       setNear(made);
     }, 120);
+  }
+  return { near, prefetchSoon };
+}
+
+export function createPulls(given: Pulling) {
+  const { state, step } = given;
+  const { diff, graph, before, after, looks } = createLooks(given);
+  const kept = createKept(given, pull);
+  const { pulls, remember, want } = kept;
+  const { near, prefetchSoon } = createNear(given, kept, diff.key);
+
+  /** Stores data that came with a run where `pull` will look for it. */
+  function expect({ ahead }: Run): void {
+    if (!ahead) return;
+    const number = state().answers + 1;
+    const { before: from, after: to, diff: made, texts } = ahead;
+    if (made) remember(`diff ${number} ${from} ${to}`, made);
+    if (texts) {
+      remember(`text ${number} ${from}`, texts[0]);
+      remember(`text ${number} ${to}`, texts[1]);
+    }
+  }
+
+  function pull(): void {
+    if (!step()) return;
+    const { view } = state();
+    batch(() => {
+      for (const item of looks[view] ?? []) want(item);
+    });
+    if (view === "diff") prefetchSoon();
   }
 
   return {

@@ -30,14 +30,7 @@ export function limitOf(kind: string, patience: number | null, watchdog: number)
   return kind === "eval" ? EVAL_LIMIT : watchdog;
 }
 
-export function createRuns({
-  store: { state, dispatch },
-  room,
-  judge,
-  expect,
-  arrived,
-  renewed,
-}: {
+interface Running {
   store: Store;
   room: EngineRoom;
   judge: Judge;
@@ -47,24 +40,13 @@ export function createRuns({
   arrived(): void;
   /** Called after an engine restarted: questions about its versions are void, and asked again once `again` is true. */
   renewed(again: boolean): void;
-}) {
-  const engines = new Engines({
-    spawn: room.spawn,
-    spawnSandbox: room.spawnSandbox,
-    limit: (kind, scripted) =>
-      limitOf(kind, scripted ? state().preferences.patience : null, room.watchdog),
-    startLimit: START_LIMIT,
-    slowAfter: SLOW_AFTER,
-    onStatus: (status) => {
-      dispatch({ type: "engine", status });
-      if (status.phase !== "dead" || toSend(state()).document.script === "") return;
-      dispatch({ type: "gave-up", message: stoppedScript(status) });
-    },
-    onRestart: (client) => void replay(client),
-  });
-  /** Returns the engine that has the versions of the shown run. */
-  const holder = () => engines.of(state().good?.sent ?? emptyDocument);
+}
 
+/** Runs documents, and shows their answers in order. */
+function createRunning(
+  { store: { state, dispatch }, judge, expect, arrived }: Running,
+  engines: Engines,
+) {
   /** A document that broke the engine once is tried once more with a fresh one, then left alone until it is edited. */
   let broke: RunDocument | null = null;
   /** Runs are numbered: an engine may answer after another one that was asked later. */
@@ -119,6 +101,40 @@ export function createRuns({
     }
   }
 
+  return {
+    run,
+    /** Forgets that a document broke the engine. */
+    forgive(): void {
+      broke = null;
+    },
+  };
+}
+
+export function createRuns(given: Running) {
+  const {
+    store: { state, dispatch },
+    room,
+    renewed,
+  } = given;
+  const engines = new Engines({
+    spawn: room.spawn,
+    spawnSandbox: room.spawnSandbox,
+    limit: (kind, scripted) =>
+      limitOf(kind, scripted ? state().preferences.patience : null, room.watchdog),
+    startLimit: START_LIMIT,
+    slowAfter: SLOW_AFTER,
+    onStatus: (status) => {
+      dispatch({ type: "engine", status });
+      if (status.phase !== "dead" || toSend(state()).document.script === "") return;
+      dispatch({ type: "gave-up", message: stoppedScript(status) });
+    },
+    onRestart: (client) => void replay(client),
+  });
+  /** Returns the engine that has the versions of the shown run. */
+  const holder = () => engines.of(state().good?.sent ?? emptyDocument);
+
+  const { run, forgive } = createRunning(given, engines);
+
   /** A good run that could not be done again: its versions are lost, and asking once more would not bring them back. */
   let unplayable: Good | null = null;
 
@@ -159,7 +175,7 @@ export function createRuns({
     },
     /** Runs the present document again after it was given up. */
     again(): void {
-      broke = null;
+      forgive();
       engines.plain.revive();
       engines.of(toSend(state()).document).revive();
       dispatch({ type: "again" });

@@ -29,17 +29,7 @@ export interface Opening {
   own?: boolean;
 }
 
-export function createSharing({
-  store: { state, dispatch },
-  address,
-  copy,
-  judge,
-  plain,
-  stepId,
-  hash,
-  keeping,
-  leave,
-}: {
+interface Sharing {
   store: Store;
   address: Address;
   /** Puts a text on the clipboard. */
@@ -54,25 +44,10 @@ export function createSharing({
   keeping: ReturnType<typeof createKeeping>;
   /** Leaves the present document for another one; null: the address is already that of the new one. */
   leave(to: string | null): void;
-}) {
-  /** The claim of a link about the result of the document that was opened from it. */
-  let claim: Made | null = null;
-  let claimed: RunDocument | null = null;
+}
 
-  /** Compares with the claim of a link once its document has run: says so if the result differs. */
-  async function checkClaim(): Promise<void> {
-    const { good, document, trust, catalogue } = state();
-    if (!claim || document !== claimed || good?.document !== document || trust !== "own") return;
-    const made = claim;
-    claim = null;
-    const found = await hash();
-    if (!found || found === made.result || state().document !== document) return;
-    inform(otherResult(made, catalogue?.version ?? made.engine));
-  }
-
-  const inform = (text: string) =>
-    dispatch({ type: "notice", notice: { tone: "info", text, action: null, label: "" } });
-
+/** Makes the other forms of the shown document: its link, and the reproducer. */
+function createLinks({ store: { state }, address, copy, plain, stepId, hash }: Sharing) {
   /** Returns the engine's version and the hash of its result, if the shared document is the one that ran. */
   async function made(): Promise<Made> {
     const { good, document, catalogue, trust } = state();
@@ -110,6 +85,37 @@ export function createSharing({
       return false;
     }
   }
+  return { linkOf, linkNow, reproducer, copyText };
+}
+
+export function createSharing(given: Sharing) {
+  const {
+    store: { state, dispatch },
+    address,
+    judge,
+    plain,
+    hash,
+    keeping,
+    leave,
+  } = given;
+  const links = createLinks(given);
+  /** The claim of a link about the result of the document that was opened from it. */
+  let claim: Made | null = null;
+  let claimed: RunDocument | null = null;
+
+  /** Compares with the claim of a link once its document has run: says so if the result differs. */
+  async function checkClaim(): Promise<void> {
+    const { good, document, trust, catalogue } = state();
+    if (!claim || document !== claimed || good?.document !== document || trust !== "own") return;
+    const made = claim;
+    claim = null;
+    const found = await hash();
+    if (!found || found === made.result || state().document !== document) return;
+    inform(otherResult(made, catalogue?.version ?? made.engine));
+  }
+
+  const inform = (text: string) =>
+    dispatch({ type: "notice", notice: { tone: "info", text, action: null, label: "" } });
 
   let recovered: SharedDocument | null = null;
 
@@ -160,7 +166,7 @@ export function createSharing({
   /** Puts the state into the address and on the clipboard. */
   async function share(): Promise<string> {
     const shared = state().document;
-    const href = await linkNow();
+    const href = await links.linkNow();
     if (!href) return "The link could not be made.";
     if (state().document !== shared) return "The program changed meanwhile.";
     address.shared(href);
@@ -168,7 +174,7 @@ export function createSharing({
     if (state().trust === "own") void judge.decide(state().document.script, "own");
     keeping.keepSoon();
     // The panel that opens shows the length of the link and which places can hold it.
-    return (await copyText(href)) ? "Link copied." : "The link is in the address bar.";
+    return (await links.copyText(href)) ? "Link copied." : "The link is in the address bar.";
   }
 
   return {
@@ -178,10 +184,7 @@ export function createSharing({
       if (recovered) await openDocument(recovered, { what: "Opened from a damaged link" });
     },
     share,
-    linkNow,
-    linkOf,
-    reproducer,
-    copyText,
+    ...links,
     checkClaim,
   };
 }

@@ -34,6 +34,81 @@ function moved<T>(list: readonly T[], from: number, to: number): T[] {
   return copy;
 }
 
+/** Opens a program that came with the page, or one from elsewhere. */
+function toExample(state: State, action: Action & { type: "example" }): State {
+  const { id, source, script, optLevel } = action;
+  const passes = action.passes?.map((call) => ({ call, enabled: true }));
+  const { parent: _, files: __, ...rest } = state.document;
+  const opened: RunDocument = {
+    ...rest,
+    source,
+    ...(passes ? { passes } : {}),
+    // It came with the page, so it may run.
+    ...(script === undefined ? {} : { script }),
+    ...(optLevel === undefined ? {} : { optLevel }),
+  };
+  return {
+    ...state,
+    document: opened,
+    // A program from elsewhere is one's own.
+    opened: id ? opened : null,
+    rows: passes ? freshRows(passes) : state.rows,
+    trust: script ? "own" : state.trust,
+    example: id,
+    lesson: "",
+    step: "",
+    folded: [],
+    unfolded: [],
+  };
+}
+
+/** Opens a document from elsewhere. */
+function toOpened(state: State, action: Action & { type: "open" }): State {
+  const { view, made: _, ...shared } = action.document;
+  return {
+    ...state,
+    document: shared,
+    opened: action.own ? null : shared,
+    rows: freshRows(shared.passes),
+    example: "",
+    lesson: action.lesson ?? "",
+    step: view.step,
+    view: asView(view.view),
+    // A link restores the view and its type comments.
+    preferences: view.view
+      ? { ...state.preferences, types: showsTypes(view.view) }
+      : state.preferences,
+    trust: action.trust,
+    editor: editorFor(state, action),
+    folded: [],
+    unfolded: [],
+  };
+}
+
+/** Shows the answer of the engine; that of a failed run leaves the last good one. */
+function toAnswered(state: State, action: Action & { type: "answered" }): State {
+  const answers = state.answers + 1;
+  const good = action.run.ok
+    ? {
+        number: answers,
+        document: action.document,
+        sent: action.sent,
+        rows: action.rows,
+        run: action.run,
+      }
+    : state.good;
+  return {
+    ...state,
+    answers,
+    good,
+    problems: action.run.problems,
+    script: action.run.script ?? null,
+    stale: !action.run.ok,
+    gaveUp: "",
+  };
+}
+
+/** Returns the state after an action, before its notices: a table with an arm for each kind. */
 function reduce(state: State, action: Action): State {
   const { document } = state;
   switch (action.type) {
@@ -51,32 +126,8 @@ function reduce(state: State, action: Action): State {
       return { ...state, trust: action.trust };
     case "editor":
       return { ...state, editor: action.editor, ...toPane(state, "program") };
-    case "example": {
-      const { id, source, script, optLevel } = action;
-      const passes = action.passes?.map((call) => ({ call, enabled: true }));
-      const { parent: _, files: __, ...rest } = document;
-      const opened: RunDocument = {
-        ...rest,
-        source,
-        ...(passes ? { passes } : {}),
-        // It came with the page, so it may run.
-        ...(script === undefined ? {} : { script }),
-        ...(optLevel === undefined ? {} : { optLevel }),
-      };
-      return {
-        ...state,
-        document: opened,
-        // A program from elsewhere is one's own.
-        opened: id ? opened : null,
-        rows: passes ? freshRows(passes) : state.rows,
-        trust: script ? "own" : state.trust,
-        example: id,
-        lesson: "",
-        step: "",
-        folded: [],
-        unfolded: [],
-      };
-    }
+    case "example":
+      return toExample(state, action);
     case "fork": {
       const { source, passes, parent } = action;
       const change = { source, passes, ...(parent ? { parent } : {}) };
@@ -152,27 +203,8 @@ function reduce(state: State, action: Action): State {
       const instruments = old.some(is) ? old.map((one) => (is(one) ? call : one)) : [...old, call];
       return withDocument(state, { instruments });
     }
-    case "open": {
-      const { view, made: _, ...shared } = action.document;
-      return {
-        ...state,
-        document: shared,
-        opened: action.own ? null : shared,
-        rows: freshRows(shared.passes),
-        example: "",
-        lesson: action.lesson ?? "",
-        step: view.step,
-        view: asView(view.view),
-        // A link restores the view and its type comments.
-        preferences: view.view
-          ? { ...state.preferences, types: showsTypes(view.view) }
-          : state.preferences,
-        trust: action.trust,
-        editor: editorFor(state, action),
-        folded: [],
-        unfolded: [],
-      };
-    }
+    case "open":
+      return toOpened(state, action);
     case "restore":
       return {
         ...state,
@@ -210,27 +242,8 @@ function reduce(state: State, action: Action): State {
       return { ...state, catalogue: action.catalogue };
     case "engine":
       return { ...state, engine: action.status };
-    case "answered": {
-      const answers = state.answers + 1;
-      const good = action.run.ok
-        ? {
-            number: answers,
-            document: action.document,
-            sent: action.sent,
-            rows: action.rows,
-            run: action.run,
-          }
-        : state.good;
-      return {
-        ...state,
-        answers,
-        good,
-        problems: action.run.problems,
-        script: action.run.script ?? null,
-        stale: !action.run.ok,
-        gaveUp: "",
-      };
-    }
+    case "answered":
+      return toAnswered(state, action);
     case "gave-up":
       return { ...state, gaveUp: action.message, stale: true };
     case "again":
