@@ -20,7 +20,7 @@ export function createCursor(props: LinesProps, paper: Paper, subject: () => str
     return row.b ? "right" : "left";
   };
   const placeOf = (line: number, half = halfOf(line)) => numberAt(props.lines, line, half);
-  /** What is known of the cursor's line. */
+  /** The names in the cursor's line. */
   const [known, setKnown] = createSignal<LineNames | null>(null);
   const lineOfCursor = createMemo(() => cursor()?.line);
   createEffect(
