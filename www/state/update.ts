@@ -108,7 +108,8 @@ function toAnswered(state: State, action: Action & { type: "answered" }): State 
   };
 }
 
-/** Returns the state after an action, before its notices: a table with an arm for each kind. */
+/** Returns the state after an action, before its notices. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table, with an arm for each kind of action
 function reduce(state: State, action: Action): State {
   const { document } = state;
   switch (action.type) {
