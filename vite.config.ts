@@ -122,7 +122,7 @@ const engine = {
 };
 
 const panels =
-  /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|judge)|panels\/(passes\/(AddPass|ContextForm|EditPass)|Compare|Help|HistoryPanel|Matrix|OpenMenu|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices|prose)|state\/(beside|flame))/;
+  /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|attempt|judge)|panels\/(passes\/(AddPass|ContextForm|EditPass)|Compare|Help|HistoryPanel|Matrix|OpenMenu|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices|prose)|state\/(beside|flame))/;
 /** The modules that two of the above, or the page and the frame that is put into other pages, have in common. */
 const shared = /www\/|passlab-|node_modules\/solid-js|preload-helper/;
 /** The modules by which both editors complete: they come after the first screen. */

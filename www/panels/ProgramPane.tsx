@@ -4,7 +4,6 @@ import {
   createMemo,
   createSignal,
   ErrorBoundary,
-  For,
   lazy,
   on,
   onCleanup,
@@ -24,15 +23,16 @@ import { Part } from "./Part";
 import { Problems } from "./Problems";
 import { Room } from "./Room";
 import type { Target } from "./ScriptPane";
+import { Tabs } from "./Tabs";
 
 const OpenMenu = late(() => import("./OpenMenu"));
 const ScriptPane = lazy(() => import("./ScriptPane"));
 
 const NO_OPS: readonly OpDoc[] = [];
 
-export const editors: readonly { editor: EditorName; label: string }[] = [
-  { editor: "program", label: "Program" },
-  { editor: "script", label: "My passes" },
+export const editors: readonly { id: EditorName; label: string }[] = [
+  { id: "program", label: "Program" },
+  { id: "script", label: "My passes" },
 ];
 
 export function ProgramPane(props: { narrow: boolean }) {
@@ -58,13 +58,7 @@ export function ProgramPane(props: { narrow: boolean }) {
       setOpening(true);
     },
   });
-  const all = createMemo(() =>
-    onceEach([
-      ...state().problems.map((problem) => ({ problem, script: false, tag: "" })),
-      ...ofPasses().map(({ problem, step }) => ({ problem, script: false, tag: step.name })),
-      ...ofScript().map((problem) => ({ problem, script: true, tag: "My passes" })),
-    ]),
-  );
+  const all = createMemo(() => listed(state().problems, ofPasses(), ofScript()));
 
   const jump = (problem: Problem, script: boolean) => {
     if (problem.from === null) return;
@@ -78,7 +72,14 @@ export function ProgramPane(props: { narrow: boolean }) {
     <>
       <Show when={!props.narrow}>
         <div class="pane-head">
-          <EditorTabs />
+          <Tabs
+            label="Editors"
+            prefix="editor-tab-"
+            tabs={editors}
+            isChosen={({ id }) => shown() === id}
+            controls={({ id }) => `editor-${id}`}
+            onChoose={({ id }) => app.dispatch({ type: "editor", editor: id })}
+          />
           <button
             type="button"
             class="open"
@@ -132,6 +133,18 @@ export function ProgramPane(props: { narrow: boolean }) {
     </>
   );
 }
+
+/** Lists the problems of the program, of passes and of the user's script, each once. */
+const listed = (
+  problems: readonly Problem[],
+  ofPasses: ReturnType<typeof passProblems>,
+  ofScript: readonly Problem[],
+) =>
+  onceEach([
+    ...problems.map((problem) => ({ problem, script: false, tag: "" })),
+    ...ofPasses.map(({ problem, step }) => ({ problem, script: false, tag: step.name })),
+    ...ofScript.map((problem) => ({ problem, script: true, tag: "My passes" })),
+  ]);
 
 /** Makes the editor of the program, and underlines the problems in it. */
 function createProgramEditor(host: () => HTMLElement) {
@@ -211,39 +224,5 @@ function Forked() {
         </button>
       </p>
     </Show>
-  );
-}
-
-/** Shows the tabs of the two editors, through which the arrow keys go. */
-function EditorTabs() {
-  const app = useApp();
-  const shown = () => app.state().editor;
-  let tabs!: HTMLDivElement;
-  const tabKeys = (event: KeyboardEvent) => {
-    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-    event.preventDefault();
-    const other = shown() === "program" ? "script" : "program";
-    app.dispatch({ type: "editor", editor: other });
-    tabs.querySelector<HTMLElement>(`#editor-tab-${other}`)?.focus();
-  };
-  return (
-    <div role="tablist" aria-label="Editors" class="tabs" ref={tabs}>
-      <For each={editors}>
-        {(item) => (
-          <button
-            type="button"
-            role="tab"
-            id={`editor-tab-${item.editor}`}
-            aria-selected={shown() === item.editor}
-            aria-controls={`editor-${item.editor}`}
-            tabIndex={shown() === item.editor ? 0 : -1}
-            onClick={() => app.dispatch({ type: "editor", editor: item.editor })}
-            onKeyDown={tabKeys}
-          >
-            {item.label}
-          </button>
-        )}
-      </For>
-    </div>
   );
 }

@@ -1,15 +1,5 @@
 /** Shows the effect of the selected step: as a diff, as two texts, as values, as time. */
-import {
-  createEffect,
-  createMemo,
-  createSignal,
-  For,
-  lazy,
-  Match,
-  on,
-  Show,
-  Switch,
-} from "solid-js";
+import { createEffect, createMemo, createSignal, lazy, Match, on, Show, Switch } from "solid-js";
 import type { Step } from "../engine/protocol";
 import type { View } from "../state/model";
 import { duration, outcomeMark, outcomeWord } from "../state/steps";
@@ -23,6 +13,7 @@ import { Part } from "./Part";
 import { Room as WholeRoom } from "./Room";
 import { Search } from "./Search";
 import { onSwipe } from "./swipe";
+import { Tabs } from "./Tabs";
 import { Toggle } from "./Toggle";
 
 const GraphView = lazy(() => import("../graph/GraphView"));
@@ -31,13 +22,13 @@ const HistoryPanel = lazy(() => import("./HistoryPanel"));
 const Timing = lazy(() => import("./Timing"));
 const Values = lazy(() => import("./Values"));
 
-const tabs: readonly { view: View; label: string }[] = [
-  { view: "diff", label: "Diff" },
-  { view: "before", label: "Before/After" },
-  { view: "graph", label: "Graph" },
-  { view: "values", label: "Values" },
-  { view: "timing", label: "Timing" },
-  { view: "schedule", label: "Schedule" },
+const tabs: readonly { id: View; label: string }[] = [
+  { id: "diff", label: "Diff" },
+  { id: "before", label: "Before/After" },
+  { id: "graph", label: "Graph" },
+  { id: "values", label: "Values" },
+  { id: "timing", label: "Timing" },
+  { id: "schedule", label: "Schedule" },
 ];
 
 export function ResultPane() {
@@ -66,7 +57,14 @@ export function ResultPane() {
     <>
       <h2 class="sr">Result</h2>
       <div class="pane-head">
-        <ViewTabs />
+        <Tabs
+          label="Views"
+          prefix="tab-"
+          tabs={tabs}
+          isChosen={({ id }) => state().view === id}
+          controls={() => "view"}
+          onChoose={({ id }) => app.dispatch({ type: "view", view: id })}
+        />
         <span class="grow" />
         <Stepper />
         <WholeRoom pane="result" label="the result" />
@@ -137,43 +135,6 @@ function createOptions(
       func: func(),
     };
   });
-}
-
-/** Shows the tabs of the views, through which the arrow keys go. */
-function ViewTabs() {
-  const app = useApp();
-  const state = app.state;
-  let bar!: HTMLDivElement;
-  const tabKeys = (event: KeyboardEvent) => {
-    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (!by) return;
-    event.preventDefault();
-    const at = tabs.findIndex((tab) => tab.view === state().view);
-    const next = tabs[(at + by + tabs.length) % tabs.length];
-    if (!next) return;
-    app.dispatch({ type: "view", view: next.view });
-    bar.querySelector<HTMLElement>(`#tab-${next.view}`)?.focus();
-  };
-  return (
-    <div role="tablist" aria-label="Views" class="tabs" ref={bar}>
-      <For each={tabs}>
-        {(tab) => (
-          <button
-            type="button"
-            role="tab"
-            id={`tab-${tab.view}`}
-            aria-selected={state().view === tab.view}
-            aria-controls="view"
-            tabIndex={state().view === tab.view ? 0 : -1}
-            onClick={() => app.dispatch({ type: "view", view: tab.view })}
-            onKeyDown={tabKeys}
-          >
-            {tab.label}
-          </button>
-        )}
-      </For>
-    </div>
-  );
 }
 
 /** Shows the position of the step, with buttons that go from one to the next. */
