@@ -1,5 +1,15 @@
 /** Shows the effect of the selected step: as a diff, as two texts, as values, as time. */
-import { createEffect, createMemo, createSignal, lazy, Match, on, Show, Switch } from "solid-js";
+import {
+  createEffect,
+  createMemo,
+  createSignal,
+  For,
+  lazy,
+  Match,
+  on,
+  Show,
+  Switch,
+} from "solid-js";
 import type { Step } from "../engine/protocol";
 import type { View } from "../state/model";
 import { duration, outcomeMark, outcomeWord } from "../state/steps";
@@ -30,6 +40,11 @@ const tabs: readonly { id: View; label: string }[] = [
   { id: "timing", label: "Timing" },
   { id: "schedule", label: "Schedule" },
 ];
+
+const SIDES = [
+  ["before", "Before"],
+  ["after", "After"],
+] as const;
 
 export function ResultPane() {
   const app = useApp();
@@ -202,37 +217,27 @@ function StepView(props: Shown & { step: Step }) {
     <Switch>
       <Match when={app.state().view === "diff"}>
         <section class="region" aria-label="Diff">
-          <DiffView
-            step={props.step}
-            options={props.options}
-            finder={props.finder}
-            onOpen={props.onOpen}
-            onRoom={props.onRoom}
-          />
+          <DiffView {...props} />
         </section>
       </Match>
       <Match when={app.state().view === "before"}>
         <div class="two">
-          <section class="region" aria-label="Before">
-            <h3>Before {props.step.name}</h3>
-            <TextView
-              side="before"
-              options={props.options}
-              finder={props.finder}
-              onOpen={props.onOpen}
-              onRoom={props.onRoom}
-            />
-          </section>
-          <section class="region" aria-label="After">
-            <h3>After {props.step.name}</h3>
-            <TextView
-              side="after"
-              options={props.options}
-              finder={props.finder}
-              onOpen={props.onOpen}
-              onRoom={props.onRoom}
-            />
-          </section>
+          <For each={SIDES}>
+            {([side, word]) => (
+              <section class="region" aria-label={word}>
+                <h3>
+                  {word} {props.step.name}
+                </h3>
+                <TextView
+                  side={side}
+                  options={props.options}
+                  finder={props.finder}
+                  onOpen={props.onOpen}
+                  onRoom={props.onRoom}
+                />
+              </section>
+            )}
+          </For>
         </div>
       </Match>
       <Match when={app.state().view === "graph"}>
