@@ -26,6 +26,7 @@ interface Item {
   line: Line;
   index: number;
   list: List;
+  given: Given;
 }
 
 /** Moves, edits and takes out instructions, and keeps the focus in the list. */
@@ -104,7 +105,7 @@ function createList(props: Given, list: () => HTMLElement) {
 }
 
 /** Shows an instruction with its buttons, or with the field that edits it. */
-function Instruction(props: Item & { given: Given }) {
+function Instruction(props: Item) {
   return (
     <li
       classList={{
@@ -130,20 +131,15 @@ function Instruction(props: Item & { given: Given }) {
         props.list.move(props.list.dragged(), props.index);
       }}
     >
-      <Show
-        when={props.list.editing() === props.index}
-        fallback={
-          <Buttons line={props.line} index={props.index} list={props.list} given={props.given} />
-        }
-      >
-        <EditForm line={props.line} index={props.index} list={props.list} />
+      <Show when={props.list.editing() === props.index} fallback={<Buttons {...props} />}>
+        <EditForm {...props} />
       </Show>
     </li>
   );
 }
 
 /** Shows the switch of an instruction, its text, and the buttons that change it. */
-function Buttons(props: Item & { given: Given }) {
+function Buttons(props: Item) {
   return (
     <>
       <input
@@ -231,7 +227,7 @@ function EditForm(props: Item) {
 }
 
 /** Shows the field for a new instruction. */
-function NewForm(props: { locked: boolean; onAdd(code: string): void }) {
+function NewForm(props: Given) {
   return (
     <form
       class="typed"
@@ -279,7 +275,7 @@ export function Instructions(props: Given) {
           )}
         </For>
       </ol>
-      <NewForm locked={props.locked} onAdd={props.onAdd} />
+      <NewForm {...props} />
       <datalist id="primitives">
         <For each={PRIMITIVES}>{(name) => <option value={`sch.${name}(`} />}</For>
       </datalist>

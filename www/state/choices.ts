@@ -193,7 +193,7 @@ export function createChoices(given: Choosing) {
     openProgram,
     openSample,
     fork,
-    ...createPassChoices(given, fits, offerUndo),
+    list: createPassChoices(given, fits, offerUndo),
     /** Drops the fetch under way, because another document is opened. */
     overtake(): void {
       wanted = null;

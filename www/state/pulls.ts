@@ -224,14 +224,16 @@ export function createPulls(given: Pulling) {
   }
 
   return {
-    diff: diff.value,
-    /** The diffs of the neighbouring changed steps, as far as they were made. */
-    near,
-    graph: graph.value,
-    before: before.value,
-    after: after.value,
-    diffKey: diff.key,
-    textKey: (side: "before" | "after") => (side === "before" ? before : after).key(),
+    seen: {
+      diff: diff.value,
+      /** The diffs of the neighbouring changed steps, as far as they were made. */
+      near,
+      graph: graph.value,
+      before: before.value,
+      after: after.value,
+      diffKey: diff.key,
+      textKey: (side: "before" | "after") => (side === "before" ? before : after).key(),
+    },
     pull,
     expect,
     /** Forgets all data: it belongs to versions that a new engine will make again. */

@@ -184,7 +184,7 @@ export function createSharing(given: Sharing) {
       if (recovered) await openDocument(recovered, { what: "Opened from a damaged link" });
     },
     share,
-    ...links,
+    links,
     checkClaim,
   };
 }
