@@ -29,8 +29,15 @@ const FLAGS: [&str; 5] = ["--", "-C", "link-arg=--emit-relocs", "-C", "llvm-args
 
 /// The arguments of wasm-opt. Higher levels make the file smaller and its brotli form larger (measured: -O1 527 KB, -Os 563 KB).
 /// Small functions of other crates are put in where they are called, which the compiler did not do.
-const OPTIMISATIONS: [&str; 9] =
-    ["--inlining", "-aimfs", "10", "-fimfs", "20", "-ocimfs", "40", "-O1", "--duplicate-function-elimination"];
+const OPTIMISATIONS: [&str; 7] = [
+    "--inlining",
+    "--always-inline-max-function-size",
+    "10",
+    "--one-caller-inline-max-function-size",
+    "40",
+    "-O1",
+    "--duplicate-function-elimination",
+];
 
 /// Builds the engine into `www/pkg`.
 pub fn engine(goal: Goal) -> Result {
