@@ -49,13 +49,19 @@ test("a loop is split and vectorised by clicks, which write themselves into the 
     await loop(lab, /^loop j_1, 4 iterations, serial, made/).waitFor();
   }));
 
-test("instructions are switched off, moved and edited by keyboard, and a wrong one says why", () =>
+test("instructions are dragged, switched off, moved and edited by keyboard, and a wrong one says why", () =>
   stage.withPage({}, async (lab) => {
     const { page } = lab;
     await lab.example("Matrix product, tiled (TIR)");
     await loop(lab, /^loop i_0, 16 iterations, parallel/).waitFor();
     const all = instructions(lab);
     await eventually(() => all.count(), 9);
+    const last = async () => (await all.allTextContents())[8];
+    await eventually(last, /decompose_reduction/);
+    await all.nth(8).dragTo(all.nth(7));
+    await eventually(last, /parallel/);
+    await all.nth(8).dragTo(all.nth(7));
+    await eventually(last, /decompose_reduction/);
     await page.getByRole("checkbox", { name: /^Apply sch.vectorize/ }).uncheck();
     await loop(lab, /^loop j_1, 8 iterations, serial/).waitFor();
     const parallel = page.getByRole("button", { name: /^sch.parallel/, exact: false }).first();
