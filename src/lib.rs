@@ -57,6 +57,6 @@ pub mod tir;
 pub mod topi;
 pub mod trust;
 pub mod verify;
-#[cfg(target_arch = "wasm32")]
+#[cfg(feature = "page")]
 pub mod wasm;
 pub mod words;

@@ -2,24 +2,29 @@
 //! cost that grows with the program and not faster. Costs are counted in nodes, since a clock in a test is not to be
 //! trusted.
 //!
-//! Not part of a plain `cargo test`: unoptimised this takes minutes. `cargo xtask test deep` runs it in the profile
-//! `checked`.
+//! Not part of a plain `cargo test`: unoptimised this takes minutes. `cargo xtask test deep` runs it over the engine of the
+//! page, in Node; `cargo test --release --test deep` natively.
 
+use passlab::diag::Diagnostic;
 use passlab::diff::diff;
 use passlab::eval::{self, EvalOptions};
-use passlab::ir::{Dialect, Store};
+use passlab::infer::infer_module;
+use passlab::ir::{Dialect, Module, Store};
 use passlab::pass::manager::{Registry, Row, Runner, resolve_in};
 use passlab::pass::trace::Trace;
-use passlab::pass::{PassContext, PassSpec, call::parse_calls, instrument};
+use passlab::pass::{PassContext, PassSpec, call::parse_calls};
 use passlab::passes;
-
 use passlab::print::{self, Naming, PrintOptions};
 use passlab::session::{open, seeded_args};
+use passlab::verify::verify;
 use std::fmt::Write;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const DEPTH: usize = 100_000;
 
-/// The stack for all of it: a quarter of that of a worker in a browser.
+/// The stack for all of it natively: a quarter of that of a worker in a browser, which Node has, too.
+#[cfg(not(target_arch = "wasm32"))]
 const STACK: usize = 256 << 10;
 
 /// Nodes that all passes of a dialect together may make for each node of the program, were each to rebuild it all a few times.
@@ -60,48 +65,61 @@ fn passes_of(dialect: Dialect) -> impl Iterator<Item = &'static PassSpec> {
         .filter(|pass| pass.params.iter().all(|param| !param.default.is_empty()))
 }
 
-/// Opens, prints, runs and passes through every pass; passes of `refused` end in an error, as in TVM.
+/// Opens, prints, runs and passes through every pass; passes of `refused` end in an error, as in TVM, or leave a program that
+/// is ill-formed.
 fn through_everything(source: String, refused: &'static [&'static str]) {
-    let work = move || {
-        let mut store = Store::new();
-        let opened = open(&mut store, &source);
-        assert!(opened.is_ok(), "{:?}", opened.diagnostics.first());
-        let module = opened.module;
-        let text = print::module(&store, &module, &PrintOptions::default());
-        assert!(text.len() + 200 > source.len(), "{} bytes of {}", text.len(), source.len());
-        // Arguments are made up for functions of Relay and Relax.
-        if let Ok(args) = seeded_args(&mut store, &module, "main", 1) {
-            eval::eval_function(&mut store, &module, "main", &args, EvalOptions::default()).expect("it runs");
-        }
-        let size = store.n_nodes();
-        let (mut n_passes, mut failed) = (0, Vec::new());
-        let (mut n_unchanged, mut n_changed) = (0, 0);
-        for pass in passes_of(module.dialect()) {
-            // TVM's EtaExpand refuses to run with both of its flags off, which are its defaults.
-            let call = if pass.name == "EtaExpand" { "EtaExpand(expand_constructor=True)" } else { pass.name };
-            let trace = run(&mut store, Trace::new(module.clone()), call);
-            if !trace.is_complete() {
-                failed.push(pass.name);
-            }
-            // Half of the time would go into diffs, which differ in what they say and not in how deep they go: of programs that
-            // a pass left as they are one is made, of others each third.
-            let unchanged = trace.versions.len() == 1;
-            let alike = if unchanged { &mut n_unchanged } else { &mut n_changed };
-            if *alike == 0 || !unchanged && *alike % 3 == 0 {
-                diff(&store, &Naming::of(&store, &trace.versions), &trace.versions[0], trace.last());
-            }
-            *alike += 1;
-            n_passes += 1;
-        }
-        let made = store.n_nodes();
-        assert_eq!(failed, refused);
-        assert!(n_passes > 10 && made < size * NODES_MADE, "{made} nodes from {size}");
-    };
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(work).expect("a thread starts");
-    thread.join().expect("it neither panics nor overflows");
+    #[cfg(target_arch = "wasm32")]
+    on_this_stack(&source, refused);
+    #[cfg(not(target_arch = "wasm32"))]
+    std::thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(move || on_this_stack(&source, refused))
+        .expect("a thread starts")
+        .join()
+        .expect("it neither panics nor overflows");
 }
 
-/// Runs a call directly, every step verified.
+fn on_this_stack(source: &str, refused: &[&str]) {
+    let mut store = Store::new();
+    let opened = open(&mut store, source);
+    assert!(opened.is_ok(), "{:?}", opened.diagnostics.first());
+    let module = opened.module;
+    let text = print::module(&store, &module, &PrintOptions::default());
+    assert!(text.len() + 200 > source.len(), "{} bytes of {}", text.len(), source.len());
+    // Arguments are made up for functions of Relay and Relax.
+    if let Ok(args) = seeded_args(&mut store, &module, "main", 1) {
+        eval::eval_function(&mut store, &module, "main", &args, EvalOptions::default()).expect("it runs");
+    }
+    let size = store.n_nodes();
+    let (mut n_passes, mut failed) = (0, Vec::new());
+    let (mut n_unchanged, mut n_changed) = (0, 0);
+    for pass in passes_of(module.dialect()) {
+        // TVM's EtaExpand refuses to run with both of its flags off, which are its defaults.
+        let call = if pass.name == "EtaExpand" { "EtaExpand(expand_constructor=True)" } else { pass.name };
+        let trace = run(&mut store, Trace::new(module.clone()), call);
+        let unchanged = trace.versions.len() == 1;
+        if !trace.is_complete() || !unchanged && !is_well_formed(&mut store, trace.last()) {
+            failed.push(pass.name);
+        }
+        // Half of the time would go into diffs, which differ in what they say and not in how deep they go: of programs that
+        // a pass left as they are one is made, of others each third.
+        let alike = if unchanged { &mut n_unchanged } else { &mut n_changed };
+        if *alike == 0 || !unchanged && *alike % 3 == 0 {
+            diff(&store, &Naming::of(&store, &trace.versions), &trace.versions[0], trace.last());
+        }
+        *alike += 1;
+        n_passes += 1;
+    }
+    let made = store.n_nodes();
+    assert_eq!(failed, refused);
+    assert!(n_passes > 10 && made < size * NODES_MADE, "{made} nodes from {size}");
+}
+
+fn is_well_formed(store: &mut Store, module: &Module) -> bool {
+    !verify(store, module).iter().any(Diagnostic::is_error) && infer_module(store, module).is_ok()
+}
+
+/// Runs a call directly. The instrument VerifyEach would verify the same program before each call.
 fn run(store: &mut Store, trace: Trace, call: &str) -> Trace {
     let context = PassContext { opt_level: 4, ..PassContext::default() };
     let registry = Registry::from(passes::ALL).of(trace.last().dialect());
@@ -109,8 +127,7 @@ fn run(store: &mut Store, trace: Trace, call: &str) -> Trace {
     let rows: Vec<Row> =
         calls.iter().map(|call| Row { pass: resolve_in(&registry, call).expect("it exists"), enabled: true }).collect();
     let mut runner = Runner::new(registry, || 0.0, trace);
-    let verify = instrument::resolve("VerifyEach", "").expect("it is built in");
-    runner.enter(context, vec![verify]).expect("VerifyEach enters");
+    runner.enter(context, Vec::new()).expect("no instrument refuses");
     runner.run_rows(store, &rows, 0, true);
     runner.trace
 }

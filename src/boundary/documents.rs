@@ -66,7 +66,7 @@ message! { both
 }
 
 /// A document of which something is looked at: `view` is there.
-#[cfg_attr(target_arch = "wasm32", derive(serde::Serialize), serde(transparent))]
+#[cfg_attr(feature = "page", derive(serde::Serialize), serde(transparent))]
 pub struct Shared(pub RunDocument);
 
 impl super::Crosses for Shared {

@@ -26,7 +26,7 @@ pub mod tensor;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod typescript;
 pub mod values;
-#[cfg(target_arch = "wasm32")]
+#[cfg(feature = "page")]
 pub mod wire;
 
 use crate::words::{Worded, Words};
@@ -281,7 +281,7 @@ macro_rules! structure {
         $($(#[doc = $said:literal])* $([$opt:ident])? $field:ident: $ty:ty $(=> [$($limit:expr),+])?,)*
     } $(also { $($also:tt)* })?) => {
         $(#[doc = $doc])+
-        $(#[cfg_attr(target_arch = "wasm32", $attribute)])*
+        $(#[cfg_attr(feature = "page", $attribute)])*
         pub struct $name $(<$life>)? {
             $($(#[doc = $said])* #[allow(missing_docs, reason = "a name that says all")] pub $field: $ty,)*
         }
@@ -332,7 +332,7 @@ macro_rules! read {
     ($(#[doc = $doc:literal])+ $name:ident {
         $($(#[doc = $said:literal])* $([$opt:ident])? $field:ident: $ty:ty $(=> [$($limit:expr),+])?,)*
     } $(also { $($also:tt)* })?) => {
-        #[cfg(target_arch = "wasm32")]
+        #[cfg(feature = "page")]
         impl $crate::boundary::wire::Read for $name {
             fn read(value: $crate::boundary::wire::JsValue, _: &str) -> $crate::boundary::wire::Js<$name> {
                 let fields = $crate::boundary::wire::Fields(value);

@@ -49,13 +49,13 @@ macro_rules! requests {
         -> $answer:ty $(=> [$($limit:expr),+])?;
     )+) => {
         /// A request, told by its `type`. Those in brackets are read where they are answered, in the second half of the engine.
-        #[cfg(target_arch = "wasm32")]
+        #[cfg(feature = "page")]
         pub enum Request {
             $($(#[doc = $doc])* #[allow(missing_docs, reason = "the table documents what is no word")]
             $name $({ $($field: $ty),* })? $((super::wire::Unread<$message>))?,)+
         }
 
-        #[cfg(target_arch = "wasm32")]
+        #[cfg(feature = "page")]
         impl Request {
             /// Reads a request. The error is what to throw: the request is not in the protocol.
             pub fn read(request: super::wire::JsValue) -> super::wire::Js<Request> {

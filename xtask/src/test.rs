@@ -2,7 +2,7 @@
 //! found in their turn. A failed stage does not hide the later ones; the last line counts them.
 
 use crate::build;
-use crate::engine::{Goal, engine, explanations};
+use crate::engine::{Goal, engine, explanations, of_page};
 use crate::setup::{self, WASM_TARGET};
 use crate::sh::{Result, Sh, cargo, npm, root, sh, target_dir};
 use std::process::Child;
@@ -43,18 +43,17 @@ const STAGES: &[Stage] = &[
     Stage::new("format", "rustfmt changes nothing, ruff finds nothing in Python", format),
     Stage::new("clippy", "no warnings, natively, for wasm and in the documentation", clippy),
     Stage::new("native", "unit, file, property and tidy tests", native),
-    Stage::new("deep", "programs 100,000 nodes deep, and what tensor programs compute", deep),
     Stage::new("conformance", "no pass agrees with TVM less than before", agrees),
     Stage::new("engine", "the optimised engine in www/pkg", wasm_engine).beside("clippy"),
     Stage::new("texts", "the long texts about passes in www/pkg", texts),
-    Stage::new("wasm-node", "the boundary of the engine, in Node", wasm_node).beside("deep"),
+    Stage::new("wasm-node", "the boundary of the engine, in Node", wasm_node),
     Stage::new("wasm-browser", "the same in a worker of a browser", wasm_browser),
     Stage::new("types", "tsc finds no type errors in the page", types),
     Stage::new("lint", "biome finds nothing in the page", lint),
     Stage::new("unit", "unit tests of the page", unit),
+    Stage::new("deep", "programs 100,000 nodes deep, over the engine in Node", deep).beside("wasm-browser"),
     Stage::new("site", "production build, within budget.json", site),
-    Stage::new("python", "tests in Python: our own, and each sixteenth file of TVM's as before", python_tests)
-        .beside("wasm-browser"),
+    Stage::new("python", "tests in Python: our own, and each sixteenth file of TVM's as before", python_tests).beside("types"),
     Stage::new("e2e", "the built page, used in a real browser", e2e),
 ];
 
@@ -115,12 +114,11 @@ pub fn test(names: &[String]) -> Result {
 /// Runs `cargo xtask conformance`: the runner over the cases that TVM made. As an edit is compiled soonest: two thousand
 /// cases take three seconds that way.
 pub fn conformance(args: &[String]) -> Result {
-    conformance_in("dev", args)
+    compared(args).run()
 }
 
-fn conformance_in(profile: &str, args: &[String]) -> Result {
-    let runner = ["test", "--quiet", "--profile", profile, "--package", "passlab", "--test", "conformance"];
-    cargo().args(runner).arg("--").args(args).run()
+fn compared(args: &[String]) -> Sh {
+    of_engine().args(["--quiet", "--test", "conformance", "--"]).args(args)
 }
 
 /// Runs `cargo xtask record`: programs of our own through TVM, written to `tests/conformance`.
@@ -147,37 +145,25 @@ fn format() -> Result<Done> {
 }
 
 fn clippy() -> Result<Done> {
-    setup::wasm_target()?;
-    let native = ["clippy", "--package", "passlab", "--all-targets"];
-    cargo().args(native).args(["--", "-D", "warnings"]).run()?;
-    let wasm = ["clippy", "--package", "passlab", "--no-default-features", "--lib", "--test", "wasm"];
-    cargo().args(wasm).args(["--target", WASM_TARGET, "--", "-D", "warnings"]).run()?;
-    let docs = ["doc", "--no-deps", "--document-private-items", "--package", "passlab", "--lib"];
+    // The engine of the page is checked along, natively: for wasm all of the rest would be checked once more.
+    let all = ["clippy", "--package", "passlab", "--all-targets", "--features", "page"];
+    cargo().args(all).args(["--", "-D", "warnings"]).run()?;
+    let docs = ["doc", "--no-deps", "--document-private-items", "--package", "passlab", "--lib", "--features", "page"];
     cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings").run()?;
     Ok(Passed)
 }
 
 fn native() -> Result<Done> {
-    let engine = counted(vec![unit_tests(), of_engine().args(files_of_tests()?), of_engine().arg("--doc")]);
+    let engine = counted(vec![of_engine().arg("--lib"), of_engine().args(files_of_tests()?), of_engine().arg("--doc")]);
     // Apart, because together they would share features, and xtask's dependencies be compiled again.
     cargo().args(["test", "--quiet", "--package", "xtask"]).run()?;
     engine
 }
 
-fn deep() -> Result<Done> {
-    counted(vec![of_engine().args(["--test", "deep", "--test", "tir_values"])])
-}
-
-/// The profile in which the stages compile tests of the engine that are files of their own, once for all of them.
-const CHECKED: &str = "checked";
-
+/// Tests of the engine are compiled as for an edit: their run takes a minute of a processor more than optimised a little, and
+/// their compilation four less.
 fn of_engine() -> Sh {
-    cargo().args(["test", "--profile", CHECKED, "--package", "passlab", "--no-fail-fast"])
-}
-
-/// Unit tests are compiled as for an edit: their run takes 17 s of a processor more, and their compilation 120 s less.
-fn unit_tests() -> Sh {
-    without_lines(cargo().args(["test", "--package", "passlab", "--no-fail-fast", "--lib"]))
+    cargo().args(["test", "--package", "passlab", "--no-fail-fast"])
 }
 
 /// Compiles without tables of lines, which cost a third of the time. A panic says its place all the same.
@@ -210,7 +196,7 @@ fn counted(runs: Vec<Sh>) -> Result<Done> {
     let _ = std::fs::remove_file(&said);
     let mut outcome = Ok(());
     for run in runs {
-        outcome = outcome.and(run.env("PASSLAB_SKIPPED", &said).run());
+        outcome = outcome.and(without_lines(run).env("PASSLAB_SKIPPED", &said).run());
     }
     outcome?;
     let lines = std::fs::read_to_string(said).unwrap_or_default();
@@ -219,23 +205,20 @@ fn counted(runs: Vec<Sh>) -> Result<Done> {
 }
 
 fn agrees() -> Result<Done> {
-    conformance_in(CHECKED, &["--check".to_owned()])?;
+    without_lines(compared(&["--check".to_owned()])).run()?;
     if std::env::var_os("PASSLAB_CASES").is_none() && !root().join("../shared/cases").exists() {
         return Ok(Partly(vec!["no cases beside the suite of the project (../shared/cases, or $PASSLAB_CASES)".to_owned()]));
     }
     Ok(Passed)
 }
 
-/// Returns the command for the wasm tests. Their runner is this program, as [`run_wasm_tests`].
-fn wasm_tests() -> Result<Sh> {
+/// Returns the command for tests over the library that the page has. Their runner is this program, as [`run_wasm_tests`].
+fn of_wasm() -> Result<Sh> {
     setup::wasm_target()?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let runner = format!("target.{WASM_TARGET}.runner=[{:?}, \"{RUNNER}\"]", program.display().to_string());
-    Ok(without_lines(cargo())
-        .args(["test", "--package", "passlab", "--no-default-features"])
-        .args(["--target", WASM_TARGET, "--test", "wasm", "--config", &runner])
-        // Unoptimised, a chain of 100,000 calls takes its time through every pass; the default is 20 seconds.
-        .env("WASM_BINDGEN_TEST_TIMEOUT", "900"))
+    // A test has 20 seconds otherwise.
+    Ok(of_page("test", Goal::Release).args(["--config", &runner]).env("WASM_BINDGEN_TEST_TIMEOUT", "900"))
 }
 
 /// The command of this program for [`run_wasm_tests`], which cargo uses.
@@ -248,7 +231,12 @@ pub fn run_wasm_tests() -> Result {
 }
 
 fn wasm_node() -> Result<Done> {
-    wasm_tests()?.run()?;
+    of_wasm()?.args(["--test", "wasm"]).run()?;
+    Ok(Passed)
+}
+
+fn deep() -> Result<Done> {
+    of_wasm()?.args(["--test", "deep"]).run()?;
     Ok(Passed)
 }
 
@@ -260,7 +248,7 @@ fn wasm_browser() -> Result<Done> {
     let Some(driver) = browser.driver else {
         return without_browser("no chromedriver found (set CHROMEDRIVER)".to_owned());
     };
-    wasm_tests()?.env("WASM_BINDGEN_USE_DEDICATED_WORKER", "1").env("CHROMEDRIVER", driver).run()?;
+    of_wasm()?.args(["--test", "wasm"]).env("WASM_BINDGEN_USE_DEDICATED_WORKER", "1").env("CHROMEDRIVER", driver).run()?;
     Ok(Passed)
 }
 
@@ -277,7 +265,7 @@ fn wasm_engine() -> Result<Done> {
 
 /// The command line that *native* has built gives the texts.
 fn texts() -> Result<Done> {
-    let built = target_dir().join(CHECKED).join(format!("passlab{}", std::env::consts::EXE_SUFFIX));
+    let built = target_dir().join("debug").join(format!("passlab{}", std::env::consts::EXE_SUFFIX));
     explanations(built.exists().then_some(built.as_path()))?;
     Ok(Passed)
 }

@@ -2,7 +2,7 @@
 //!
 //! A row is `space, id, number of words, words` on the way out and `space, number of words, words` on the way in. A node that
 //! was given once is not given again, because nothing of it changes; a part of it is referred to by its id. The words of each
-//! kind stand in [`read`] and, in the same order, in [`write`].
+//! kind stand in [`read`] and, in the same order, in [`mod@write`].
 
 mod arith;
 mod ask;
