@@ -53,7 +53,7 @@ const STAGES: &[Stage] = &[
     Stage::new("unit", "unit tests of the page", unit),
     Stage::new("deep", "programs 100,000 nodes deep, over the engine in Node", deep).beside("wasm-browser"),
     Stage::new("site", "production build, within budget.json", site),
-    Stage::new("python", "tests in Python: our own, and each sixteenth file of TVM's as before", python_tests).beside("types"),
+    Stage::new("python", "tests in Python: our own, and each eighth file of TVM's as before", python_tests).beside("types"),
     Stage::new("e2e", "the built page, used in a real browser", e2e),
 ];
 

@@ -9,6 +9,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import { loadPyodide } from "pyodide";
 import { install, openEngine } from "../host.mjs";
 import { pytestFolder } from "./packages.mjs";
@@ -37,6 +38,9 @@ function modules() {
 }
 
 async function boot() {
+  // V8 of Node 20 ends the process with "unreachable code" when it leaves optimised code at an inlined call of the engine that
+  // throws; long runs come there.
+  setFlagsFromString("--no-turbo-inline-js-wasm-calls");
   const pkg = join(root, "www/pkg");
   const engine = await import(join(pkg, "passlab.js"));
   const wasm = (/** @type {string} */ name) =>
