@@ -47,6 +47,25 @@ test("an expression of any version leads to its source line and through the step
     await eventually(() => table.getByRole("row").count(), 2);
   }));
 
+test("a graph of thousands of nodes is drawn when that is asked for", () =>
+  stage.withPage({}, async (lab) => {
+    const calls = Array.from({ length: 3000 }, (_, i) => `  %${i + 1} = negative(%${i});`);
+    const chain = ["  %0 = negative(%x);", ...calls, "  %3000"].join("\n");
+    await lab.write(`#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) {\n${chain}\n}\n`);
+    await lab.tab("Graph").click();
+    await lab.region("Graph").getByText("This graph has 3,0").waitFor();
+    const graph = lab.page.getByRole("application", {
+      name: /^Graph of the program, 3,?0\d\d nodes$/,
+    });
+    expect(await graph.count()).toBe(0);
+    await lab.button("Draw it").click();
+    await graph.waitFor();
+    // Only what is in sight has elements.
+    const drawn = await graph.locator(".node").count();
+    expect(drawn).toBeGreaterThan(3);
+    expect(drawn).toBeLessThan(1000);
+  }));
+
 test("every variable is followed by keyboard, and its type is said", () =>
   stage.withPage({}, async (lab) => {
     const { page } = lab;
