@@ -63,7 +63,12 @@ pub fn engine(goal: Goal) -> Result {
     setup::wasm_target()?;
     let start = Instant::now();
     let profile = goal.profile();
-    of_page("build", goal).arg("--lib").run()?;
+    let compile = match goal {
+        // Without what a library of Rust needs besides: no test links to it.
+        Goal::Serve => of_page("rustc", goal).args(["--lib", "--crate-type", "cdylib"]),
+        Goal::Release => of_page("build", goal).arg("--lib"),
+    };
+    compile.run()?;
     let compiled = target_dir().join(setup::WASM_TARGET).join(profile).join("passlab.wasm");
     // Bound beside the target first, so that a failure leaves the last good engine in place.
     let bound = target_dir().join("bindgen").join(profile);

@@ -41,7 +41,7 @@ impl Stage {
 
 const STAGES: &[Stage] = &[
     Stage::new("format", "rustfmt changes nothing, ruff finds nothing in Python", format),
-    Stage::new("clippy", "no warnings, natively, for wasm and in the documentation", clippy),
+    Stage::new("clippy", "no warnings, also in the half for the page and in the documentation", clippy),
     Stage::new("native", "unit, file, property and tidy tests", native),
     Stage::new("conformance", "no pass agrees with TVM less than before", agrees),
     Stage::new("engine", "the optimised engine in www/pkg", wasm_engine).beside("clippy"),
