@@ -83,22 +83,24 @@ describe("trust", () => {
       const { page } = lab;
       await lab.example("ResNet-18");
       await lab.step(/^FuseOps changed/).waitFor();
-      await lab.button("Find the culprit").click();
+      // It is clicked as soon as it can be and an element is there: a moment later all may be done.
+      const stopAt = (selector: string) =>
+        page.evaluate((there) => {
+          new MutationObserver((_, watching) => {
+            const buttons = [...document.querySelectorAll("button")];
+            const stop = buttons.find((button) => button.textContent === "Stop");
+            if (!stop || !document.querySelector(there)) return;
+            watching.disconnect();
+            stop.click();
+          }).observe(document.body, { childList: true, subtree: true });
+        }, selector);
       const sheet = page.getByRole("dialog", { name: "Find the culprit" });
-      const stop = sheet.getByRole("button", { name: "Stop" });
-      await stop.click();
+      await stopAt("[role=dialog], dialog");
+      await lab.button("Find the culprit").click();
       await sheet.getByText("Stopped.").waitFor();
-      expect(await stop.count()).toBe(0);
+      expect(await sheet.getByRole("button", { name: "Stop" }).count()).toBe(0);
       await sheet.getByRole("combobox", { name: "Property" }).fill("not:contains:Primitive");
-      // It is clicked as soon as there is something: a moment later all may be done.
-      await page.evaluate(() => {
-        new MutationObserver((_, watching) => {
-          const buttons = [...document.querySelectorAll("button")];
-          if (!document.querySelector("[aria-label='Smallest program']")) return;
-          watching.disconnect();
-          buttons.find((button) => button.textContent === "Stop")?.click();
-        }).observe(document.body, { childList: true, subtree: true });
-      });
+      await stopAt("[aria-label='Smallest program']");
       await sheet.getByRole("button", { name: "Make it small" }).click();
       await sheet.getByText("Stopped; this is the best so far.").waitFor();
       await sheet.getByRole("button", { name: "Open it" }).click();
