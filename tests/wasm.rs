@@ -1,10 +1,12 @@
 //! The boundary to JavaScript, run as the page runs it: requests of `src/boundary` in, answers out.
-#![cfg(target_arch = "wasm32")]
+//!
+//! Natively it is compiled for clippy alone: there is no JavaScript to run it with.
 
 use js_sys::{JSON, Object, Reflect};
 use passlab::wasm::Session;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_test::wasm_bindgen_test;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn handle(session: &mut Session, request: &str) -> JsValue {
     let request = JSON::parse(request).expect("the request is JSON");
@@ -32,7 +34,7 @@ fn run_with(source: &str, passes: &[&str], script: &str) -> String {
 
 const PROGRAM: &str = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n  add(%x, multiply(2f, 3f))\n}\n";
 
-#[wasm_bindgen_test]
+#[test]
 fn a_run_answers_with_steps_and_their_texts_and_diffs_are_pulled() {
     let session = &mut Session::new();
     let answer = handle(session, &run(PROGRAM, &["FoldConstant()"]));
@@ -48,7 +50,7 @@ fn a_run_answers_with_steps_and_their_texts_and_diffs_are_pulled() {
     assert!(get(&diff, "rows.length").as_f64() > Some(0.0));
 }
 
-#[wasm_bindgen_test]
+#[test]
 fn problems_have_places_in_utf16_units() {
     let session = &mut Session::new();
     let source = "#[version = \"0.0.5\"]\n// \u{1f600}\ndef @main() { %nowhere }\n";
@@ -59,7 +61,7 @@ fn problems_have_places_in_utf16_units() {
     assert_eq!(get(&answer, "problems.0.line").as_f64(), Some(3.0));
 }
 
-#[wasm_bindgen_test]
+#[test]
 fn a_link_brings_the_document_back() {
     let session = &mut Session::new();
     let request = run(PROGRAM, &["FoldConstant()"]).replace("\"type\":\"run\"", "\"type\":\"encode\"");
@@ -73,7 +75,7 @@ fn a_link_brings_the_document_back() {
     assert!(get(&broken, "error").as_string().is_some_and(|e| e.starts_with("link-")));
 }
 
-#[wasm_bindgen_test]
+#[test]
 fn the_catalogue_lists_what_the_page_offers() {
     let catalogue = handle(&mut Session::new(), "{\"type\":\"catalogue\"}");
     for list in ["passes", "pipelines", "ops", "config", "instruments"] {
@@ -86,7 +88,7 @@ fn the_catalogue_lists_what_the_page_offers() {
     assert!(layout.starts_with("ConvertLayout(desired_layouts={"), "{layout}");
 }
 
-#[wasm_bindgen_test]
+#[test]
 fn a_request_that_is_not_in_the_protocol_throws() {
     let request = JSON::parse("{\"type\":\"dance\"}").expect("JSON");
     assert!(Session::new().handle(request).is_err());
@@ -94,7 +96,7 @@ fn a_request_that_is_not_in_the_protocol_throws() {
 
 /// The default stack of a wasm module is one megabyte: recursion over the program would trap here, where unoptimised
 /// frames are large. `tests/deep.rs` has chains eight times as long, on a release build.
-#[wasm_bindgen_test]
+#[test]
 fn a_chain_of_many_thousand_calls_goes_through_everything() {
     let mut source = String::from("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n  %0 = negative(%x);\n");
     for i in 1..12_000 {
@@ -148,7 +150,7 @@ fn run_mine(session: &mut Session) -> JsValue {
     handle(session, &run_with(PROGRAM, &["Mine()"], "//"))
 }
 
-#[wasm_bindgen_test]
+#[test]
 fn ids_of_the_user_are_looked_up_before_they_are_used() {
     use passlab::wasm::*;
     let session = &mut Session::new();
@@ -177,7 +179,7 @@ fn ids_of_the_user_are_looked_up_before_they_are_used() {
     assert_eq!(get(&answer, "steps.0.outcome"), JsValue::from("unchanged"), "{:?}", get(&answer, "steps.0.reason"));
 }
 
-#[wasm_bindgen_test]
+#[test]
 fn what_a_pass_throws_is_its_failure_and_the_memory_is_back() {
     let session = &mut Session::new();
     host(|_, _| Err(js_sys::Error::new("no").into()));
@@ -190,7 +192,7 @@ fn what_a_pass_throws_is_its_failure_and_the_memory_is_back() {
     assert_eq!(get(&plain, "steps.0.outcome"), JsValue::from("changed"));
 }
 
-#[wasm_bindgen_test]
+#[test]
 fn while_a_script_is_loaded_no_request_is_answered() {
     let session = &mut Session::new();
     session.begin_script(PROGRAM);

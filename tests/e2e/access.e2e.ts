@@ -113,7 +113,7 @@ describe("access", () => {
       const checker = (
         window as unknown as { axe: { run(options: object): Promise<{ violations: never[] }> } }
       ).axe;
-      // What is in order is not put into words.
+      // Elements in order are not put into words.
       const result = await checker.run({ resultTypes: ["violations"] });
       return result.violations.map(
         (item: { id: string; nodes: { target: unknown[]; failureSummary?: string }[] }) =>

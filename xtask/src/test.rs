@@ -146,15 +146,18 @@ fn format() -> Result<Done> {
 
 fn clippy() -> Result<Done> {
     // The engine of the page is checked along, natively: for wasm all of the rest would be checked once more.
-    let all = ["clippy", "--package", "passlab", "--all-targets", "--features", "page"];
-    cargo().args(all).args(["--", "-D", "warnings"]).run()?;
+    for targets in [vec!["--all-targets".to_owned()], files_of_tests(true)?] {
+        let command = cargo().args(["clippy", "--package", "passlab", "--features", "page"]);
+        command.args(targets).args(["--", "-D", "warnings"]).run()?;
+    }
     let docs = ["doc", "--no-deps", "--document-private-items", "--package", "passlab", "--lib", "--features", "page"];
     cargo().args(docs).env("RUSTDOCFLAGS", "-D warnings").run()?;
     Ok(Passed)
 }
 
 fn native() -> Result<Done> {
-    let engine = counted(vec![of_engine().arg("--lib"), of_engine().args(files_of_tests()?), of_engine().arg("--doc")]);
+    let files = of_engine().arg("--bins").args(files_of_tests(false)?);
+    let engine = counted(vec![of_engine().arg("--lib"), files, of_engine().arg("--doc")]);
     // Apart, because together they would share features, and xtask's dependencies be compiled again.
     cargo().args(["test", "--quiet", "--package", "xtask"]).run()?;
     engine
@@ -171,23 +174,23 @@ fn without_lines(command: Sh) -> Sh {
     command.env("CARGO_PROFILE_DEV_DEBUG", "false")
 }
 
-/// Selects the binary and each file in `tests` but those of which `Cargo.toml` says `test = false`: other stages run them.
-fn files_of_tests() -> Result<Vec<String>> {
+/// Selects the files in `tests` that cargo runs by itself, or those `apart` of which `Cargo.toml` says `test = false`: other
+/// stages run them, and cargo leaves them out of `--all-targets`.
+fn files_of_tests(apart: bool) -> Result<Vec<String>> {
     let manifest = std::fs::read_to_string(root().join("Cargo.toml")).map_err(|error| format!("Cargo.toml: {error}"))?;
     let tables = manifest.split("\n[[test]]\n").skip(1).map(|table| table.split("\n[").next().unwrap_or_default());
-    let apart: Vec<&str> = tables.filter(|table| table.contains("test = false")).collect();
+    let left_out: Vec<&str> = tables.filter(|table| table.contains("test = false")).collect();
     let mut names = Vec::new();
     for entry in std::fs::read_dir(root().join("tests")).map_err(|error| format!("tests: {error}"))?.flatten() {
         let path = entry.path();
         let is_test = if path.is_dir() { path.join("main.rs").exists() } else { path.extension().is_some_and(|it| it == "rs") };
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if is_test && !apart.iter().any(|table| table.contains(&format!("name = \"{name}\""))) {
+        if is_test && apart == left_out.iter().any(|table| table.contains(&format!("name = \"{name}\""))) {
             names.push(name);
         }
     }
     names.sort();
-    let selected = names.into_iter().flat_map(|name| ["--test".to_owned(), name]);
-    Ok(std::iter::once("--bins".to_owned()).chain(selected).collect())
+    Ok(names.into_iter().flat_map(|name| ["--test".to_owned(), name]).collect())
 }
 
 /// Runs tests of the engine, and tells what they skipped for want of something to read. A failure does not hide later ones.
