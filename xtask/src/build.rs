@@ -8,7 +8,7 @@ use crate::sh::{Result, npm, root, sh};
 pub fn build() -> Result {
     setup::npm_packages()?;
     engine(Goal::Release)?;
-    explanations(None)?;
+    explanations()?;
     site()?;
     println!("\nthe site is in dist/: serve that folder from anywhere, under any path");
     Ok(())

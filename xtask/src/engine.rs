@@ -1,7 +1,7 @@
 //! From the crate to `www/pkg`: compile to WebAssembly, bind, and for production optimise.
 
 use crate::setup;
-use crate::sh::{Result, Sh, cargo, root, sh, target_dir};
+use crate::sh::{Result, Sh, cargo, root, sh, target_dir, without_lines};
 use crate::split;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -48,8 +48,8 @@ impl Goal {
     }
 }
 
-/// Returns a command of cargo about the engine of the page. All of them agree in profile, features and flags, so that tests
-/// use the library that the page does, compiled once.
+/// Returns a command of cargo about the engine of the page. All with the same goal agree in profile, features and flags, so that
+/// tests use the library that the page does, compiled once.
 pub fn of_page(command: &str, goal: Goal) -> Sh {
     let flags = if goal == Goal::Release { FLAGS } else { "" };
     cargo()
@@ -87,7 +87,7 @@ pub fn engine(goal: Goal) -> Result {
     let bytes = publish(&bound)?;
     // While a developer edits passes, the texts of the start will do: they cost a native build.
     if goal == Goal::Serve && !root().join("www/pkg/docs.json").exists() {
-        explanations(None)?;
+        explanations()?;
     }
     let seconds = start.elapsed().as_secs_f32();
     println!("engine: {} and {} KB of WebAssembly in www/pkg, {seconds:.1} s", bytes[0] / 1000, bytes[1] / 1000);
@@ -128,13 +128,10 @@ fn optimise(wasm: &Path) -> Result {
 }
 
 /// Writes the list of passes with the long texts about them, which the engine of the page does not hold. They come from the
-/// command line: as it is built already, or built for it.
-pub fn explanations(built: Option<&Path>) -> Result {
-    let program = match built {
-        Some(path) => sh(path),
-        None => cargo().args(["run", "--quiet", "--package", "passlab", "--"]),
-    };
-    let list = program.args(["passes", "--json"]).read();
+/// command line, which cargo builds where it is not built as it is now.
+pub fn explanations() -> Result {
+    let list = cargo().args(["run", "--quiet", "--package", "passlab", "--", "passes", "--json"]);
+    let list = without_lines(list).read();
     let list = list.ok_or("passlab passes --json failed")?;
     write_if_changed(&root().join("www/pkg/docs.json"), list.as_bytes()).map(drop)
 }

@@ -4,7 +4,7 @@
 use crate::build;
 use crate::engine::{Goal, engine, explanations, of_page};
 use crate::setup::{self, WASM_TARGET};
-use crate::sh::{Result, Sh, cargo, npm, root, sh, target_dir};
+use crate::sh::{Result, Sh, cargo, npm, root, sh, target_dir, without_lines};
 use std::process::Child;
 use std::time::Instant;
 
@@ -169,11 +169,6 @@ fn of_engine() -> Sh {
     cargo().args(["test", "--package", "passlab", "--no-fail-fast"])
 }
 
-/// Compiles without tables of lines, which cost a third of the time. A panic says its place all the same.
-fn without_lines(command: Sh) -> Sh {
-    command.env("CARGO_PROFILE_DEV_DEBUG", "false")
-}
-
 /// Selects the files in `tests` that cargo runs by itself, or those `apart` of which `Cargo.toml` says `test = false`: other
 /// stages run them, and cargo leaves them out of `--all-targets`.
 fn files_of_tests(apart: bool) -> Result<Vec<String>> {
@@ -266,10 +261,8 @@ fn wasm_engine() -> Result<Done> {
     Ok(Passed)
 }
 
-/// The command line that *native* has built gives the texts.
 fn texts() -> Result<Done> {
-    let built = target_dir().join("debug").join(format!("passlab{}", std::env::consts::EXE_SUFFIX));
-    explanations(built.exists().then_some(built.as_path()))?;
+    explanations()?;
     Ok(Passed)
 }
 
