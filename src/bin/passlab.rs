@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use passlab::cli;
 use passlab::parse::Options;
+use std::io::Write;
 
 #[derive(Parser)]
 #[command(name = "passlab", version, about = "Step through the passes of TVM programs")]
@@ -190,8 +191,9 @@ fn main() {
         Ok(reading) => run(&command, &reading),
         Err(output) => output,
     };
-    eprint!("{}", output.stderr);
-    print!("{}", output.stdout);
+    // A reader may have seen enough (`passlab opt ... | head`): nothing is left to say then.
+    let _ = std::io::stderr().write_all(output.stderr.as_bytes());
+    let _ = std::io::stdout().write_all(output.stdout.as_bytes());
     std::process::exit(output.status);
 }
 
