@@ -114,7 +114,7 @@ async function withPython(script: string, body: (lab: Lab) => Promise<void>): Pr
 }
 
 describe("a script in Python", { timeout: 120_000 }, () => {
-  test("puts its passes on the list, and they run on the program", () =>
+  test("puts its passes on the list, and its modules into the editor of programs", () =>
     withPython(PASSES, async (lab) => {
       await said(lab, "before MultiplyAll");
       await said(lab, "True");
@@ -127,10 +127,7 @@ describe("a script in Python", { timeout: 120_000 }, () => {
       await lab.button("Add MultiplyAll").click();
       await lab.step(/^MultiplyAll changed/).click({ timeout: START });
       await lab.region("Diff").getByText("R.multiply").first().waitFor();
-    }));
-
-  test("gives its modules to the editor of programs", () =>
-    withPython(PASSES, async (lab) => {
+      await lab.tab("My passes").click();
       await lab.button("Open Mine as program").click({ timeout: START });
       await lab.tab("Program").click();
       await eventually(() => lab.source(), /@R\.function\s+def f\(/);
