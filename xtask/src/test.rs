@@ -44,7 +44,7 @@ const STAGES: &[Stage] = &[
     Stage::new("clippy", "no warnings, also in the half for the page and in the documentation", clippy),
     Stage::new("native", "unit, file, property and tidy tests", native),
     Stage::new("conformance", "no pass agrees with TVM less than before", agrees),
-    Stage::new("engine", "the optimised engine in www/pkg", wasm_engine).beside("clippy"),
+    Stage::new("engine", "the optimised engine in www/pkg", wasm_engine).beside("format"),
     Stage::new("texts", "the long texts about passes in www/pkg", texts),
     Stage::new("wasm-node", "the boundary of the engine, in Node", wasm_node),
     Stage::new("wasm-browser", "the same in a worker of a browser", wasm_browser),

@@ -1,6 +1,7 @@
 //! Texts that are no programs of TVM, or that need something which they do not have: one message each, that names the language
 //! and says what can be done.
 
+use super::super::tir::DEVICE_DIALECT;
 use crate::diag::{Diagnostic, Span};
 
 /// A language or kind of text: what it is recognised by, how it is called, what can be done.
@@ -13,8 +14,28 @@ struct Language {
     help: &'static str,
 }
 
+/// TVM's dialect for devices. The reader of tensor programs knows all of its names; these are told from TileLang's, and stand
+/// in texts without a program that is decorated as one.
+const TIRX: Language = Language {
+    marks: &[
+        "T.device_entry(",
+        "T.cta_id(",
+        "T.thread_id(",
+        "T.warp_id(",
+        "T.lane_id(",
+        "@T.jit",
+        "Tx.cta.",
+        "Tx.warp.",
+        "Tx.wg.",
+    ],
+    also: &[],
+    what: DEVICE_DIALECT,
+    help: "tensor programs have `T.launch_thread` and blocks",
+};
+
 /// Texts with functions that are decorated as those of TVM are.
 const SCRIPTS: &[Language] = &[
+    TIRX,
     Language {
         marks: &["T.Kernel(", "T.alloc_fragment(", "T.Pipelined(", "tilelang", "T.use_swizzle(", "T.alloc_shared(", "T.clear("],
         also: &[],
@@ -31,6 +52,7 @@ const SCRIPTS: &[Language] = &[
 
 /// Texts without such functions.
 const OTHERS: &[Language] = &[
+    TIRX,
     Language {
         marks: &["primfn("],
         also: &[],
@@ -134,9 +156,8 @@ pub(super) fn python(text: &str) -> Diagnostic {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
     let start = text.find(first).unwrap_or(0);
     let place = Span::new(start, start + first.len());
-    let fragment =
-        ["T.block(", "T.sblock(", "T.grid(", "T.axis.", "T.serial(", "T.alloc_buffer(", "T.decl_buffer(", "T.allocate("];
-    if fragment.iter().any(|mark| text.contains(mark)) {
+    let fragment = ["block(", "sblock(", "grid(", "axis.", "serial(", "alloc_buffer(", "decl_buffer(", "allocate("];
+    if fragment.iter().any(|mark| ["T.", "tir."].iter().any(|of| text.contains(&format!("{of}{mark}")))) {
         let message = "this is a piece of a tensor program: the function around it is missing";
         return Diagnostic::error("front-fragment", message, place)
             .with_note("put it into `@T.prim_func` `def main(...):` with the buffers that it uses as parameters");

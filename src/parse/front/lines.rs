@@ -8,6 +8,8 @@ use std::ops::Range;
 pub(super) struct Line {
     /// From its first character that is no blank to its end.
     pub(super) range: Range<usize>,
+    /// The end of what is not the comment behind it.
+    pub(super) code: usize,
     /// The begin of the first line of the text that it has.
     pub(super) begin: usize,
     /// Its column.
@@ -49,9 +51,11 @@ pub(super) fn cut(text: &str) -> Lines {
             }
             Some(_) => {
                 let start = at;
-                at = statement(text, at, indent, &mut found.strings);
+                let comment;
+                (at, comment) = statement(text, at, indent, &mut found.strings);
                 let end = text[start..at].trim_end().len() + start;
-                found.lines.push(Line { range: start..end, begin, indent });
+                let code = text[start..comment].trim_end().len() + start;
+                found.lines.push(Line { range: start..end, code, begin, indent });
             }
         }
     }
@@ -62,16 +66,18 @@ fn end_of_line(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |len| at + len)
 }
 
-/// The end of the statement that begins at a place: where its last line ends.
-fn statement(text: &str, start: usize, indent: usize, strings: &mut Vec<Range<usize>>) -> usize {
+/// The end of the statement that begins at a place, which is where its last line ends, and the begin of the comment there.
+fn statement(text: &str, start: usize, indent: usize, strings: &mut Vec<Range<usize>>) -> (usize, usize) {
     let bytes = text.as_bytes();
     let mut at = start;
     let mut depth = 0_usize;
+    let mut comment = None;
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             b'#' => {
+                comment = Some(at);
                 at = end_of_line(bytes, at);
                 continue;
             }
@@ -85,14 +91,16 @@ fn statement(text: &str, start: usize, indent: usize, strings: &mut Vec<Range<us
                 at = string(text, at, strings);
                 continue;
             }
-            b'\n' if depth == 0 => return at,
+            b'\n' if depth == 0 => return (at, comment.unwrap_or(at)),
             // Behind a bracket that was left open, a line that can only begin a statement begins one.
-            b'\n' if begins_statement(&text[at + 1..], indent) => return at,
+            b'\n' if begins_statement(&text[at + 1..], indent) => return (at, comment.unwrap_or(at)),
+            // The comment stood within the statement.
+            b'\n' => comment = None,
             _ => {}
         }
         at += 1;
     }
-    bytes.len()
+    (bytes.len(), comment.unwrap_or(bytes.len()))
 }
 
 fn begins_statement(rest: &str, indent: usize) -> bool {

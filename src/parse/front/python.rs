@@ -69,7 +69,8 @@ pub(super) fn select(source: &Text, options: &Options) -> Result<Option<Selected
 }
 
 /// The thing that a decorator's name decorates, if that is a program.
-fn kind_of(decorator: &str) -> Option<Kind> {
+fn kind_of(text: &str, line: &Line) -> Option<Kind> {
+    let decorator = &text[line.range.start..line.code];
     let name = decorator.split('(').next().unwrap_or("").trim_start_matches('@').trim();
     let (head, last) = name.rsplit_once('.').unwrap_or(("", name));
     let of_tvm = |head: &str| {
@@ -115,7 +116,7 @@ fn items(text: &str, lines: &[Line], mut constants: Constants) -> (Vec<Item>, Fx
             at += 1;
         }
         let Some(head) = lines.get(at) else { break };
-        let content = &text[head.range.clone()];
+        let content = &text[head.range.start..head.code];
         let Some((class, name)) = name_of(content).filter(|_| head.indent == line.indent) else {
             if at == first {
                 if constants.statement(content, head.indent) {
@@ -130,8 +131,8 @@ fn items(text: &str, lines: &[Line], mut constants: Constants) -> (Vec<Item>, Fx
         };
         let last = at + lines[at + 1..].iter().take_while(|line| line.indent > head.indent).count();
         let (kept, left_out): (Vec<usize>, Vec<usize>) =
-            (first..at).partition(|decorator| kind_of(&text[lines[*decorator].range.clone()]).is_some());
-        let mut kind = kept.iter().find_map(|decorator| kind_of(&text[lines[*decorator].range.clone()]));
+            (first..at).partition(|decorator| kind_of(text, &lines[*decorator]).is_some());
+        let mut kind = kept.iter().find_map(|decorator| kind_of(text, &lines[*decorator]));
         // In 2021 a module was a class that is decorated as functions are, and its functions were not.
         if class && (kind == Some(Kind::Function) || kind.is_none() && has_members(text, &lines[at + 1..=last])) {
             kind = Some(Kind::Module);
@@ -169,7 +170,7 @@ fn has_members(text: &str, body: &[Line]) -> bool {
     let Some(first) = body.first() else { return false };
     body.iter()
         .filter(|line| line.indent == first.indent)
-        .any(|line| text[line.range.clone()].starts_with('@') && kind_of(&text[line.range.clone()]) == Some(Kind::Function))
+        .any(|line| text[line.range.clone()].starts_with('@') && kind_of(text, line) == Some(Kind::Function))
 }
 
 /// The constants that a part of the text names and does not give another meaning.
@@ -351,7 +352,7 @@ fn write_item(out: &mut Selected, source: &Text, found: &Lines, item: &Item) {
         let message = format!("the decorator `{}` is left out", super::super::shorten(&text[range.clone()]));
         out.notes.push(Diagnostic::note("front-decorator", message, source.place(Span::new(range.start, range.end))));
     }
-    let of_2021 = |decorator: &&usize| kind_of(&text[found.lines[**decorator].range.clone()]) == Some(Kind::Function);
+    let of_2021 = |decorator: &&usize| kind_of(text, &found.lines[**decorator]) == Some(Kind::Function);
     let bare = item.kind == Kind::Module && item.decorators.iter().any(|decorator| of_2021(&decorator));
     for &decorator in item.decorators.iter().filter(|decorator| !(item.kind == Kind::Module && of_2021(decorator))) {
         out.text.copy(source, found.lines[decorator].range.clone());

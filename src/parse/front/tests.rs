@@ -172,12 +172,17 @@ fn functions_of_python_are_not_asked_for_as_numbers() {
 #[test]
 fn other_languages_are_named() {
     let kernel = "@T.prim_func\ndef k(A: T.Tensor((4,), \"float32\")):\n    with T.Kernel(4) as bx:\n        A[bx] = 1\n";
+    let device = "@T.prim_func\ndef k(a: T.handle):\n    A = T.match_buffer(a, (4,), \"float32\")\n    T.device_entry()\n    \
+                  i = T.thread_id([4])\n    B = T.alloc_shared((4,), \"float32\")\n    B[i] = A[i]\n";
     let texts = [
         (kernel, "TileLang"),
+        (device, "TIRx"),
+        ("@T.jit\ndef k(A: T.Buffer((N,), \"float32\"), *, N: T.constexpr):\n    A[0] = T.float32(0)\n", "TIRx"),
         ("primfn(a: handle) -> ()\n  attr = {}\n", "primfn"),
         ("@te.hybrid.script\ndef f(a):\n    c = output_tensor((1,), 'float32')\n    return c\n", "hybrid script"),
         ("def @f<a>(%l : List[a]) -> a {\n  match(%l) {\n    case Nil() { 1 }\n  }\n}\n", "language reference"),
         ("with T.block(\"a\"):\n    T.reads()\n", "piece of a tensor program"),
+        ("with tir.block([4], \"a\") as [i]:\n    C[i] = 0.0\n", "piece of a tensor program"),
         ("import numpy as np\nx = np.array([1])\n", "Python"),
         ("@T.prim_func\ndef f(A: T.Buffer((2,), \"float32\")):\n    ...\n", "not complete"),
     ];
@@ -186,6 +191,15 @@ fn other_languages_are_named() {
         assert!(error.message.contains(words), "{text}: {}", error.message);
         assert!(!error.notes.is_empty(), "{text}");
     }
+}
+
+#[test]
+fn a_comment_behind_a_decorator_or_a_head_changes_nothing() {
+    let function =
+        "@T.prim_func  # on the device\n    def f(A: T.Buffer((4,), \"float32\")):  # writes\n        A[0] = T.float32(0)\n";
+    let text = format!("import numpy as np\nif True:  # always\n    {function}    x = 1\n");
+    let found = read(&text);
+    assert!(!found.has_errors(), "{:?}", found.diagnostics);
 }
 
 #[test]

@@ -46,6 +46,10 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("const", "value dtype=None"),
 ];
 
+/// The message for a kernel of the device dialect.
+pub(in crate::parse) const DEVICE_DIALECT: &str =
+    "this is a kernel in TIRx, TVM's dialect for devices (threads, tiles, layouts of a GPU), which is not read here";
+
 /// Names of the device dialect: threads and tiles of a GPU, which TVM lowers before everything else.
 const DEVICE: &[&str] = &[
     "cta_id",
@@ -222,11 +226,9 @@ impl Reader<'_, '_, '_> {
     #[cold]
     pub(super) fn device_dialect(&mut self, what: &str, at: Id<Node>) -> super::Stop {
         self.state.failed = true;
-        let message =
-            "this is a kernel in TIRx, TVM's dialect for devices (threads, tiles, layouts of a GPU), which is not read here";
         if !self.diagnostics.iter().any(|known| known.code == "tir-device-dialect") {
             let span = self.span(at);
-            let error = crate::diag::Diagnostic::error("tir-device-dialect", message, span);
+            let error = crate::diag::Diagnostic::error("tir-device-dialect", DEVICE_DIALECT, span);
             self.diagnostics
                 .push(error.with_note(format!("`{what}` is part of it; tensor programs have `T.launch_thread` and blocks")));
         }
