@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-/// A line that is neither blank nor a comment.
+/// A statement, or the head of one: lines that are neither blank nor comments.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     /// From its first character that is no blank to its end.
@@ -50,12 +50,23 @@ pub(super) fn cut(text: &str) -> Lines {
                 at = end + 1;
             }
             Some(_) => {
-                let start = at;
-                let comment;
-                (at, comment) = statement(text, at, indent, &mut found.strings);
-                let end = text[start..at].trim_end().len() + start;
-                let code = text[start..comment].trim_end().len() + start;
-                found.lines.push(Line { range: start..end, code, begin, indent });
+                let mut begin = begin;
+                loop {
+                    let start = at;
+                    let comment;
+                    (at, comment) = statement(text, at, indent, &mut found.strings);
+                    let end = text[start..at].trim_end().len() + start;
+                    let code = text[start..comment].trim_end().len() + start;
+                    found.lines.push(Line { range: start..end, code, begin, indent });
+                    // Another one may follow in the same line.
+                    let rest = text[at..].strip_prefix(';').map_or("", |rest| rest.trim_start_matches([' ', '\t']));
+                    if rest.is_empty() || rest.starts_with(['\n', '\r', '#', ';']) {
+                        at = if text[at..].starts_with(';') { end_of_line(bytes, at) } else { at };
+                        break;
+                    }
+                    at = text.len() - rest.len();
+                    begin = at;
+                }
             }
         }
     }
@@ -66,7 +77,8 @@ fn end_of_line(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |len| at + len)
 }
 
-/// The end of the statement that begins at a place, which is where its last line ends, and the begin of the comment there.
+/// The end of the statement that begins at a place, which is a semicolon or where its last line ends, and the begin of the
+/// comment there.
 fn statement(text: &str, start: usize, indent: usize, strings: &mut Vec<Range<usize>>) -> (usize, usize) {
     let bytes = text.as_bytes();
     let mut at = start;
@@ -91,7 +103,7 @@ fn statement(text: &str, start: usize, indent: usize, strings: &mut Vec<Range<us
                 at = string(text, at, strings);
                 continue;
             }
-            b'\n' if depth == 0 => return (at, comment.unwrap_or(at)),
+            b'\n' | b';' if depth == 0 => return (at, comment.unwrap_or(at)),
             // Behind a bracket that was left open, a line that can only begin a statement begins one.
             b'\n' if begins_statement(&text[at + 1..], indent) => return (at, comment.unwrap_or(at)),
             // The comment stood within the statement.
@@ -152,5 +164,14 @@ mod tests {
         assert_eq!(lines, ["a = f(1,\n  2)", "b = \"\"\"x\n#y\"\"\"", "print((", "def g():", "don't = 1", "return 2"]);
         assert_eq!(&text[found.strings[0].clone()], "x\n#y");
         assert_eq!(found.lines[5].indent, 4);
+    }
+
+    #[test]
+    fn statements_of_one_line_are_several_and_a_comment_is_none_of_their_code() {
+        let text = "  a = 1; b = ';'  # c; d\ne = [1,  # f\n  2];\ng(\n)  # h\n;i\n";
+        let found = cut(text);
+        let lines: Vec<&str> = found.lines.iter().map(|line| &text[line.range.start..line.code]).collect();
+        assert_eq!(lines, ["a = 1", "b = ';'", "e = [1,  # f\n  2]", "g(\n)", "", "i"]);
+        assert!(found.lines.iter().take(2).all(|line| line.indent == 2));
     }
 }

@@ -27,6 +27,7 @@ use super::Parsed;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::sort::sort_by;
 use crate::ir::{Mark, Store};
+use cause::Given;
 use text::Text;
 
 /// Options of reading a text.
@@ -137,7 +138,8 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
         None => match &plain {
             Some((plain, _)) if !wrapped && (script || older::modernise(&text, &options.defines).is_none()) => {
                 let plain = plain.clone();
-                return Parsed { diagnostics: causes(plain.diagnostics, source, script), ..plain };
+                let whole = Text::whole(source);
+                return Parsed { diagnostics: causes(plain.diagnostics, Given { text: &whole, source }, script), ..plain };
             }
             _ => (text, Vec::new(), Vec::new()),
         },
@@ -158,7 +160,7 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
     if let (true, Some(message)) = (parsed.has_errors(), message) {
         return refused(message);
     }
-    let found = causes(parsed.diagnostics, &program.text, script);
+    let found = causes(parsed.diagnostics, Given { text: &program, source }, script);
     notes.extend(found.into_iter().map(|found| place(found, &program)));
     let at = |d: &Diagnostic| d.span.map_or(0, |span| span.start);
     sort_by(&mut notes, |a, b| at(a).cmp(&at(b)));
@@ -190,7 +192,8 @@ fn place(mut found: Diagnostic, text: &Text) -> Diagnostic {
 }
 
 /// The errors of a program that a reader needs.
-fn causes(found: Vec<Diagnostic>, text: &str, script: bool) -> Vec<Diagnostic> {
+fn causes(found: Vec<Diagnostic>, given: Given<'_>, script: bool) -> Vec<Diagnostic> {
+    let text = given.text.text.as_str();
     if !found.iter().any(Diagnostic::is_error) {
         return found;
     }
@@ -201,8 +204,8 @@ fn causes(found: Vec<Diagnostic>, text: &str, script: bool) -> Vec<Diagnostic> {
     };
     match foreign {
         Some(error) => vec![error],
-        None if script => cause::script(found, text),
-        None => cause::relay(found, text),
+        None if script => cause::script(found, given),
+        None => cause::relay(found, given),
     }
 }
 

@@ -203,6 +203,15 @@ fn a_comment_behind_a_decorator_or_a_head_changes_nothing() {
 }
 
 #[test]
+fn constants_of_one_line_count_and_lines_are_those_of_the_source() {
+    let function = "@T.prim_func\ndef f(A: T.Buffer((N, M), \"float32\")):\n    A[0, 0] = T.float32(0)\n";
+    let found = read(&format!("import numpy\nN = 4; M = 2 * N  # rows; columns\n{function}"));
+    assert!(!found.has_errors(), "{:?}", found.diagnostics);
+    let error = refused(&format!("import numpy\nx = 1\ny = 2\n{function}"));
+    assert!(error.notes.iter().any(|note| note == "first used: `N` in line 5, `M` in line 5"), "{:?}", error.notes);
+}
+
+#[test]
 fn no_text_makes_it_fail() {
     let pieces = [
         "```",
