@@ -8,34 +8,35 @@ use crate::ir::sort::sort_by;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// The text that was read, and the source of which lines are told.
+/// The text that was read, and the source that it comes from.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'t> {
-    pub(super) text: &'t Text,
+pub(super) struct Program<'t> {
+    pub(super) read: &'t Text,
     pub(super) source: &'t str,
 }
 
-impl Given<'_> {
+impl Program<'_> {
+    /// Returns the line of the source, from 1, of a byte of what was read. `lines` are those of the source.
     fn line(self, lines: &LineIndex, at: u32) -> usize {
-        let place = self.text.place(Span::new(at as usize, at as usize));
+        let place = self.read.place(Span::new(at as usize, at as usize));
         lines.line_column(self.source, place.start).0
     }
 }
 
 /// The errors of a text of Python that a reader needs.
-pub(super) fn script(found: Vec<Diagnostic>, given: Given<'_>) -> Vec<Diagnostic> {
+pub(super) fn script(found: Vec<Diagnostic>, program: Program<'_>) -> Vec<Diagnostic> {
     let (errors, others): (Vec<Diagnostic>, Vec<Diagnostic>) = found.into_iter().partition(Diagnostic::is_error);
-    let mut out = match one_cause(&errors, given) {
+    let mut out = match one_cause(&errors, program) {
         Some(cause) => vec![cause],
-        None => once(syntax_first(errors, &given.text.text), given),
+        None => once(syntax_first(errors, &program.read.text), program),
     };
     out.extend(others);
     out
 }
 
 /// The errors of a text of Relay that a reader needs.
-pub(super) fn relay(found: Vec<Diagnostic>, given: Given<'_>) -> Vec<Diagnostic> {
-    let text = given.text.text.as_str();
+pub(super) fn relay(found: Vec<Diagnostic>, program: Program<'_>) -> Vec<Diagnostic> {
+    let text = program.read.text.as_str();
     let numbered = |d: &&Diagnostic| {
         let name = d.span.and_then(|span| text.get(span.start as usize..)).unwrap_or("");
         d.code == "relay-unbound-var" && name.starts_with('%') && name[1..].starts_with(|c: char| c.is_ascii_digit())
@@ -52,7 +53,7 @@ pub(super) fn relay(found: Vec<Diagnostic>, given: Given<'_>) -> Vec<Diagnostic>
     }
     match valueless(&found, text) {
         Some(cause) => vec![cause],
-        None => once(found, given),
+        None => once(found, program),
     }
 }
 
@@ -100,7 +101,7 @@ fn syntax_first(errors: Vec<Diagnostic>, text: &str) -> Vec<Diagnostic> {
 }
 
 /// Says the same thing once, with the lines where it is true, too.
-fn once(found: Vec<Diagnostic>, given: Given<'_>) -> Vec<Diagnostic> {
+fn once(found: Vec<Diagnostic>, program: Program<'_>) -> Vec<Diagnostic> {
     let mut lines = None;
     let mut out: Vec<Diagnostic> = Vec::with_capacity(found.len());
     let mut again: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -109,8 +110,8 @@ fn once(found: Vec<Diagnostic>, given: Given<'_>) -> Vec<Diagnostic> {
         let key = (error.code, error.message.clone());
         match (first.get(&key), error.is_error()) {
             (Some(place), true) => {
-                let lines = lines.get_or_insert_with(|| LineIndex::new(given.source));
-                let line = error.span.map(|span| given.line(lines, span.start).to_string());
+                let lines = lines.get_or_insert_with(|| LineIndex::new(program.source));
+                let line = error.span.map(|span| program.line(lines, span.start).to_string());
                 again.entry(*place).or_default().extend(line);
             }
             _ => {
@@ -130,8 +131,8 @@ fn once(found: Vec<Diagnostic>, given: Given<'_>) -> Vec<Diagnostic> {
 }
 
 /// The cause that all errors have, if there is one.
-fn one_cause(errors: &[Diagnostic], given: Given<'_>) -> Option<Diagnostic> {
-    let text = given.text.text.as_str();
+fn one_cause(errors: &[Diagnostic], program: Program<'_>) -> Option<Diagnostic> {
+    let text = program.read.text.as_str();
     let coded = |code: &str| errors.iter().find(|error| error.code == code).cloned();
     if let Some(device) = coded("tir-device-dialect") {
         return Some(device);
@@ -152,12 +153,12 @@ fn one_cause(errors: &[Diagnostic], given: Given<'_>) -> Option<Diagnostic> {
         let message = "the program is not complete: `...` stands where TVM has to know something";
         return Some(Diagnostic::error("front-incomplete", message, hole.span).with_note("write what the text leaves out"));
     }
-    unknown_names(errors, given)
+    unknown_names(errors, program)
 }
 
 /// Names that nothing in the text gives a meaning: they come from around the program.
-fn unknown_names(errors: &[Diagnostic], source: Given<'_>) -> Option<Diagnostic> {
-    let text = source.text.text.as_str();
+fn unknown_names(errors: &[Diagnostic], program: Program<'_>) -> Option<Diagnostic> {
+    let text = program.read.text.as_str();
     let mut names: BTreeMap<&str, (u32, &Diagnostic)> = BTreeMap::new();
     for error in errors {
         if let (Some(name), Some(span)) = (unknown_name(error), error.span) {
@@ -197,8 +198,8 @@ fn unknown_names(errors: &[Diagnostic], source: Given<'_>) -> Option<Diagnostic>
         1 => format!("`{first}` comes from around the program, and the text does not say what it is"),
         _ => format!("{} come from around the program, and the text does not say what they are", listed(&places)),
     };
-    let lines = LineIndex::new(source.source);
-    let used = |(at, name): &(u32, &str)| format!("`{name}` in line {}", source.line(&lines, *at));
+    let lines = LineIndex::new(program.source);
+    let used = |(at, name): &(u32, &str)| format!("`{name}` in line {}", program.line(&lines, *at));
     let mut cause = Diagnostic::error("front-define", message, error.span);
     if places.len() > 1 {
         cause.notes.push(format!("first used: {}", places.iter().map(used).collect::<Vec<String>>().join(", ")));

@@ -1,8 +1,8 @@
 //! Texts that are no programs of TVM, or that need something which they do not have: one message each, that names the language
 //! and says what can be done.
 
-use super::super::tir::DEVICE_DIALECT;
 use crate::diag::{Diagnostic, Span};
+use crate::parse::tir::{DEVICE_DIALECT, INSTEAD_OF_DEVICES};
 
 /// A language or kind of text: what it is recognised by, how it is called, what can be done.
 struct Language {
@@ -30,7 +30,7 @@ const TIRX: Language = Language {
     ],
     also: &[],
     what: DEVICE_DIALECT,
-    help: "tensor programs have `T.launch_thread` and blocks",
+    help: INSTEAD_OF_DEVICES,
 };
 
 /// Texts with functions that are decorated as those of TVM are.

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) struct Line {
     /// From its first character that is no blank to its end.
     pub(super) range: Range<usize>,
-    /// The end of what is not the comment behind it.
+    /// The end of its code: a comment may stand behind it.
     pub(super) code: usize,
     /// The begin of the first line of the text that it has.
     pub(super) begin: usize,
@@ -57,11 +57,14 @@ pub(super) fn cut(text: &str) -> Lines {
                     (at, comment) = statement(text, at, indent, &mut found.strings);
                     let end = text[start..at].trim_end().len() + start;
                     let code = text[start..comment].trim_end().len() + start;
-                    found.lines.push(Line { range: start..end, code, begin, indent });
+                    if start < end {
+                        found.lines.push(Line { range: start..end, code, begin, indent });
+                    }
                     // Another one may follow in the same line.
-                    let rest = text[at..].strip_prefix(';').map_or("", |rest| rest.trim_start_matches([' ', '\t']));
-                    if rest.is_empty() || rest.starts_with(['\n', '\r', '#', ';']) {
-                        at = if text[at..].starts_with(';') { end_of_line(bytes, at) } else { at };
+                    let Some(rest) = text[at..].strip_prefix(';') else { break };
+                    let rest = rest.trim_start_matches([' ', '\t']);
+                    if rest.is_empty() || rest.starts_with(['\n', '\r', '#']) {
+                        at = end_of_line(bytes, at);
                         break;
                     }
                     at = text.len() - rest.len();
@@ -171,7 +174,7 @@ mod tests {
         let text = "  a = 1; b = ';'  # c; d\ne = [1,  # f\n  2];\ng(\n)  # h\n;i\n";
         let found = cut(text);
         let lines: Vec<&str> = found.lines.iter().map(|line| &text[line.range.start..line.code]).collect();
-        assert_eq!(lines, ["a = 1", "b = ';'", "e = [1,  # f\n  2]", "g(\n)", "", "i"]);
+        assert_eq!(lines, ["a = 1", "b = ';'", "e = [1,  # f\n  2]", "g(\n)", "i"]);
         assert!(found.lines.iter().take(2).all(|line| line.indent == 2));
     }
 }

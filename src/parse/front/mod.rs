@@ -27,7 +27,7 @@ use super::Parsed;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::sort::sort_by;
 use crate::ir::{Mark, Store};
-use cause::Given;
+use cause::Program;
 use text::Text;
 
 /// Options of reading a text.
@@ -139,7 +139,7 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
             Some((plain, _)) if !wrapped && (script || older::modernise(&text, &options.defines).is_none()) => {
                 let plain = plain.clone();
                 let whole = Text::whole(source);
-                return Parsed { diagnostics: causes(plain.diagnostics, Given { text: &whole, source }, script), ..plain };
+                return Parsed { diagnostics: causes(plain.diagnostics, Program { read: &whole, source }, script), ..plain };
             }
             _ => (text, Vec::new(), Vec::new()),
         },
@@ -160,7 +160,7 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
     if let (true, Some(message)) = (parsed.has_errors(), message) {
         return refused(message);
     }
-    let found = causes(parsed.diagnostics, Given { text: &program, source }, script);
+    let found = causes(parsed.diagnostics, Program { read: &program, source }, script);
     notes.extend(found.into_iter().map(|found| place(found, &program)));
     let at = |d: &Diagnostic| d.span.map_or(0, |span| span.start);
     sort_by(&mut notes, |a, b| at(a).cmp(&at(b)));
@@ -192,8 +192,8 @@ fn place(mut found: Diagnostic, text: &Text) -> Diagnostic {
 }
 
 /// The errors of a program that a reader needs.
-fn causes(found: Vec<Diagnostic>, given: Given<'_>, script: bool) -> Vec<Diagnostic> {
-    let text = given.text.text.as_str();
+fn causes(found: Vec<Diagnostic>, program: Program<'_>, script: bool) -> Vec<Diagnostic> {
+    let text = program.read.text.as_str();
     if !found.iter().any(Diagnostic::is_error) {
         return found;
     }
@@ -204,8 +204,8 @@ fn causes(found: Vec<Diagnostic>, given: Given<'_>, script: bool) -> Vec<Diagnos
     };
     match foreign {
         Some(error) => vec![error],
-        None if script => cause::script(found, given),
-        None => cause::relay(found, given),
+        None if script => cause::script(found, program),
+        None => cause::relay(found, program),
     }
 }
 

@@ -209,6 +209,9 @@ fn constants_of_one_line_count_and_lines_are_those_of_the_source() {
     assert!(!found.has_errors(), "{:?}", found.diagnostics);
     let error = refused(&format!("import numpy\nx = 1\ny = 2\n{function}"));
     assert!(error.notes.iter().any(|note| note == "first used: `N` in line 5, `M` in line 5"), "{:?}", error.notes);
+    let twice = "    y = R.nosuch(x)\n    z = R.nosuch(x)\n    return z\n";
+    let error = refused(&format!("import numpy\n@R.function\ndef f(x: R.Tensor((4,), \"float32\")):\n{twice}"));
+    assert!(error.notes.iter().any(|note| note == "the same in line 5"), "{:?}", error.notes);
 }
 
 #[test]

@@ -50,6 +50,9 @@ const FUNCTIONS: &[(&str, &str)] = &[
 pub(in crate::parse) const DEVICE_DIALECT: &str =
     "this is a kernel in TIRx, TVM's dialect for devices (threads, tiles, layouts of a GPU), which is not read here";
 
+/// The advice beside it.
+pub(in crate::parse) const INSTEAD_OF_DEVICES: &str = "tensor programs have `T.launch_thread` and blocks";
+
 /// Names of the device dialect: threads and tiles of a GPU, which TVM lowers before everything else.
 const DEVICE: &[&str] = &[
     "cta_id",
@@ -229,8 +232,7 @@ impl Reader<'_, '_, '_> {
         if !self.diagnostics.iter().any(|known| known.code == "tir-device-dialect") {
             let span = self.span(at);
             let error = crate::diag::Diagnostic::error("tir-device-dialect", DEVICE_DIALECT, span);
-            self.diagnostics
-                .push(error.with_note(format!("`{what}` is part of it; tensor programs have `T.launch_thread` and blocks")));
+            self.diagnostics.push(error.with_note(format!("`{what}` is part of it; {INSTEAD_OF_DEVICES}")));
         }
         super::Stop
     }

@@ -41,7 +41,7 @@ use super::suggest;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{AttrNode, AttrValue, Buffer, DType, Id, Name, PrimFunc, PrimId, Stmt, StmtId, Store, Symbol};
 use block::Open;
-pub(super) use intrin::DEVICE_DIALECT;
+pub(super) use intrin::{DEVICE_DIALECT, INSTEAD_OF_DEVICES};
 pub(super) use macros::is_macro;
 use rustc_hash::{FxHashMap, FxHashSet};
 use value::Value;
