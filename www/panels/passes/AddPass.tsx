@@ -53,6 +53,19 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
     const passes = ranked([...own(), ...built()], own(), filter());
     return only() ? passes.filter((pass) => would().get(pass.name) !== "unchanged") : passes;
   });
+  /** Says why there is nothing to choose. */
+  const nothing = () => {
+    const { catalogue, good } = app.state();
+    if (!catalogue) return "The engine is still starting.";
+    const name = filter().trim().toLowerCase();
+    const named = catalogue.passes.filter((pass) => pass.name.toLowerCase() === name);
+    const [pass] = named;
+    if (!pass) return "No pass of that name.";
+    if (named.some((one) => built().includes(one))) return `${pass.name} would change nothing now.`;
+    const language = (id: string) => id[0]?.toUpperCase() + id.slice(1);
+    const shown = language(good?.run.dialect ?? "relay");
+    return `${pass.name} is a pass of ${pass.dialects.map(language).join(" and ")}; the result that is shown is ${shown}.`;
+  };
   let items!: HTMLDivElement;
 
   const add = (pass: PassDoc | undefined) => {
@@ -123,9 +136,7 @@ export default function AddPass(props: { anchor: HTMLElement; onClose(): void })
         </For>
       </div>
       <Show when={found().length === 0}>
-        <p class="quiet pad">
-          {app.state().catalogue ? "No pass of that name." : "The engine is still starting."}
-        </p>
+        <p class="quiet pad">{nothing()}</p>
       </Show>
     </Popover>
   );
