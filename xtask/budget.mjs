@@ -5,7 +5,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, constants } from "node:zlib";
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const dist = join(root, "dist");
@@ -19,18 +20,15 @@ const files = readdirSync(dist, { recursive: true, withFileTypes: true })
   .sort();
 const python = (file) => /(?:^|\/)(?:pyodide|python)[-._]/.test(file);
 const text = (file) => readFileSync(join(dist, file), "utf8");
-const weights = new Map();
-function weigh(file) {
-  if (!weights.has(file)) {
-    const bytes = readFileSync(join(dist, file));
-    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-    // CPython is large and not ours: a lower quality is an upper bound, in a tenth of the time.
-    if (python(file) && !file.includes("python-modules")) params[constants.BROTLI_PARAM_QUALITY] = 9;
-    weights.set(file, brotliCompressSync(bytes, { params }).length);
-  }
-  return weights.get(file);
+
+/** Returns what a file of the site weighs. Several are weighed at once: brotli has threads of its own. */
+async function weigh(file) {
+  const bytes = readFileSync(join(dist, file));
+  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  // CPython is large and not ours: a lower quality is an upper bound, in a tenth of the time.
+  if (python(file) && !file.includes("python-modules")) params[constants.BROTLI_PARAM_QUALITY] = 9;
+  return (await promisify(brotliCompress)(bytes, { params })).length;
 }
-const sum = (list) => list.reduce((total, file) => total + weigh(file), 0);
 
 /** Returns the files that `file` loads at once: tags of a page, static imports and workers of a script. */
 function loads(file) {
@@ -74,11 +72,13 @@ const rows = [
   // The files that a foreign page loads for its first embed, before the frame.
   ["embedLoader", ["embed.js", ...loads("embed.js")]],
 ];
+const weighed = [...new Set(rows.flatMap(([, list]) => list))];
+const weights = new Map(await Promise.all(weighed.map(async (file) => [file, await weigh(file)])));
 for (const [name, list] of rows) {
-  const weight = sum(list);
+  const weight = list.reduce((total, file) => total + weights.get(file), 0);
   const limit = budget[name];
   console.log(`${name.padEnd(12)} ${String(weight).padStart(7)} of ${limit} bytes`);
-  for (const file of list) console.log(`  ${String(weigh(file)).padStart(9)}  ${file}`);
+  for (const file of list) console.log(`  ${String(weights.get(file)).padStart(9)}  ${file}`);
   if (!(weight <= limit)) complaints.push(`${name}: ${weight} bytes are more than the ${limit} of budget.json`);
 }
 for (const complaint of complaints) console.error(`budget: ${complaint}`);

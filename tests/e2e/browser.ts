@@ -49,6 +49,9 @@ export function launch(...more: string[]): Promise<Browser> {
 /** Pages of one profile share a process, and so the compiled engine. */
 const SHARING = "--process-per-site";
 
+/** No page lives so long that optimised WebAssembly is worth its compilation: a sixth of what scripts in Python cost here. */
+export const BRIEF = "--js-flags=--liftoff-only";
+
 export async function serveDist(): Promise<Site> {
   if (!existsSync(resolve(dist, "index.html"))) {
     throw new Error(`${dist} holds no built page: run cargo xtask build first`);
@@ -308,8 +311,9 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function setUp(): Promise<Stage> {
-  const [browser, site] = await Promise.all([launch(SHARING), serveDist()]);
+/** Starts the browser, with arguments beyond those that every test needs, and serves the site. */
+export async function setUp(...more: string[]): Promise<Stage> {
+  const [browser, site] = await Promise.all([launch(SHARING, ...more), serveDist()]);
   const inProfile = async (
     options: ContextOptions,
     url: string,

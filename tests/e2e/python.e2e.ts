@@ -1,13 +1,13 @@
 /** Scripts in Python: CPython in the sandbox, its passes on the list, its errors at their places, and no way out. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
+import { BRIEF, eventually, type Lab, SMALL, type Stage, setUp } from "./browser";
 import { type Detector, detector } from "./detector";
 
 let stage: Stage;
 let leak: Detector;
 
 beforeAll(async () => {
-  [stage, leak] = await Promise.all([setUp(), detector()]);
+  [stage, leak] = await Promise.all([setUp(BRIEF), detector()]);
 });
 afterAll(async () => {
   await leak?.close();

@@ -3,7 +3,17 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take longest, which begin first: the last to end would run alone. */
-const LONG = ["hostile", "python", "tutorials", "lessons", "access"];
+const LONG = [
+  "hostile",
+  "python",
+  "lessons",
+  "access",
+  "tutorials",
+  "passes",
+  "sandbox",
+  "trust",
+  "own-work",
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -51,9 +51,9 @@ const STAGES: &[Stage] = &[
     Stage::new("types", "tsc finds no type errors in the page", types),
     Stage::new("lint", "biome finds nothing in the page", lint),
     Stage::new("unit", "unit tests of the page", unit),
-    Stage::new("deep", "programs 100,000 nodes deep, over the engine in Node", deep).beside("wasm-browser"),
     Stage::new("site", "production build, within budget.json", site),
     Stage::new("python", "tests in Python: our own, and each eighth file of TVM's as before", python_tests).beside("types"),
+    Stage::new("deep", "programs 100,000 nodes deep, over the engine in Node", deep).beside("wasm-browser"),
     Stage::new("e2e", "the built page, used in a real browser", e2e),
 ];
 
