@@ -169,5 +169,7 @@ export default defineConfig({
   test: {
     include: ["www/**/*.test.ts"],
     environment: "node",
+    // Files share their processes: one for each took longer than the tests in them.
+    isolate: false,
   },
 });

@@ -76,8 +76,10 @@ class _Notebook:
             return
 
 
-def _text_of(mod):
-    return mod.astext() if mod._relay else mod.script(show_meta=True)
+def _text_of(mod, room):
+    """The text of a module; where its constants alone, in base64, take more than the room, without their values."""
+    values = _engine.call("table_constants", _engine.words(mod._words())) * 4 / 3 < room
+    return mod.astext(values) if mod._relay else mod.script(show_meta=values)
 
 
 def _steps(namespace, watched):
@@ -95,9 +97,9 @@ def _steps(namespace, watched):
         nonlocal room, last
         words = last = tuple(mod._words())
         seen.add(words)
-        text = _text_of(mod)
+        text = _text_of(mod, room) if room > 0 else ""
         room -= len(text)
-        if room >= 0:
+        if room > 0:
             safe = re.sub(r"[^\w.<>-]", "_", name)
             files.append({"name": f"{len(files):03}_{safe}{time}.{'relay' if relay else 'py'}", "text": text})
 
@@ -111,6 +113,8 @@ def _steps(namespace, watched):
     for words, (name, mod) in named.items():
         if words not in seen:
             add(name, mod)
+    if room <= 0:
+        _passlab_page.print(f"Steps kept: {len(files)}. With the next, their texts are longer than {_ROOM:,} characters.")
     return files
 
 
@@ -226,9 +230,9 @@ def _modules(namespace):
         if not isinstance(value, IRModule) or name.startswith("_") or id(value) in seen or len(found) == _MOST:
             continue
         seen.add(id(value))
-        text = _text_of(value)
+        text = _text_of(value, room)
         room -= len(text)
-        if room < 0:
+        if room <= 0:
             break
         found.append({"name": name, "text": text})
     return found

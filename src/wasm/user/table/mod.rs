@@ -21,7 +21,7 @@ pub use tir::*;
 
 use super::{Js, MAX_NODES, Words, error, with};
 use crate::boundary::scripts::Space;
-use crate::ir::{Dialect, Id, Store};
+use crate::ir::{Dialect, Expr, Id, Store, walk};
 use crate::print::{self, Marks, Notes, PrintOptions};
 use crate::words::Worded;
 use rustc_hash::FxHashSet;
@@ -126,6 +126,20 @@ pub fn table_print(module: &[u32], flags: u32) -> Js<String> {
         let module = Words::new(&lent.store, module).module()?;
         let options = PrintOptions { header: flags & 1 != 0, metadata: flags & 2 != 0, ..PrintOptions::default() };
         Ok(print::module(&lent.store, &module, &options))
+    })
+}
+
+/// The bytes of all constants of a module, which its metadata writes out in base64.
+#[wasm_bindgen]
+pub fn table_constants(module: &[u32]) -> Js<f64> {
+    with(|lent| {
+        let module = Words::new(&lent.store, module).module()?;
+        let nodes = module.functions().iter().flat_map(|(_, function)| walk::post_order(&lent.store, *function));
+        let bytes = |node| match lent.store.expr(node) {
+            Expr::Constant(tensor) => lent.store.tensor(tensor).data.as_ref().map_or(0, |data| data.len()),
+            _ => 0,
+        };
+        Ok(nodes.map(bytes).sum::<usize>() as f64)
     })
 }
 

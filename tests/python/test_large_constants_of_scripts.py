@@ -1,0 +1,57 @@
+"""What the page is told of modules whose constants are large: their texts, and none of their values."""
+
+import json
+import sys
+import types
+
+import pytest
+
+
+@pytest.fixture
+def report(monkeypatch):
+    """Loads scripts as *My passes* does; gives what the page is told, and what is printed."""
+    lines = []
+    stub = types.ModuleType("_passlab_page")
+    stub.print = lines.append
+    monkeypatch.setitem(sys.modules, "_passlab_page", stub)
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    page = pytest.importorskip("tvm._page")
+    from tvm.ir import transform
+
+    yield lambda script: (json.loads(page.load(script)), lines)
+    transform._watchers.remove(page._notebook)
+    transform.PassContext.current().override_instruments([])
+    del sys.modules["tvm._page"]
+
+
+LARGE = """import numpy as np
+import tvm
+from tvm import relay
+
+x = relay.var("x", shape=(1000, 700))
+ones = relay.const(np.ones((1000, 700), "float32"))
+mod = tvm.IRModule.from_expr(relay.Function([x], relay.add(x, ones)))
+mod = relay.transform.InferType()(mod)
+small = tvm.IRModule.from_expr(relay.add(relay.const(np.ones(2, "float32")), relay.const(1.0)))
+"""
+
+
+def test_a_step_of_a_module_with_large_constants_is_kept_without_their_values(report):
+    told, printed = report(LARGE)
+    texts = [step["text"] for step in told["steps"]]
+    assert [("meta[relay.Constant][0]" in text, "#[metadata]" in text) for text in texts] == [
+        (True, False),
+        (True, False),
+        (True, True),
+    ]
+    assert [("#[metadata]" in module["text"]) for module in told["modules"]] == [False, True]
+    assert printed == []
+
+
+def test_of_more_steps_than_there_is_room_for_it_is_said_how_many_are_kept(report):
+    # Each of the two texts holds the name twice, and the room is for two million characters.
+    told, printed = report(LARGE.replace('relay.var("x"', 'relay.var("x" * 700_000'))
+    assert len(told["steps"]) == 1
+    assert len(printed) == 1 and printed[0].startswith("Steps kept: 1. ")
