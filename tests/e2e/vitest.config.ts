@@ -25,12 +25,12 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** The built page in a real browser. Three files at a time keep two processors busy; some wait for a limit of time to pass. */
+/** The built page in a real browser. Four files at a time keep two processors busy: some wait for a limit of time to pass. */
 export default defineConfig({
   test: {
     include: ["tests/e2e/**/*.e2e.ts"],
     environment: "node",
-    maxWorkers: 3,
+    maxWorkers: 4,
     // The driver of the browser is loaded once by each of them.
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -25,7 +25,8 @@ struct Stage {
     /// One line about its contents.
     about: &'static str,
     run: fn() -> Result<Done>,
-    /// An earlier stage that leaves a processor free and shares no build folder with this one: they run side by side.
+    /// An earlier stage that this one runs side by side with. It leaves a processor free, or this one would run alone later; what
+    /// both build is in different folders, or one waits for the other by cargo's lock.
     beside: Option<&'static str>,
 }
 
@@ -53,7 +54,7 @@ const STAGES: &[Stage] = &[
     Stage::new("unit", "unit tests of the page", unit),
     Stage::new("site", "production build, within budget.json", site),
     Stage::new("python", "tests in Python: our own, and each eighth file of TVM's as before", python_tests).beside("types"),
-    Stage::new("deep", "programs 100,000 nodes deep, over the engine in Node", deep).beside("wasm-browser"),
+    Stage::new("deep", "programs 100,000 nodes deep, over the engine in Node", deep).beside("native"),
     Stage::new("e2e", "the built page, used in a real browser", e2e),
 ];
 
