@@ -19,6 +19,7 @@ from . import _engine
 from .ir import instrument as _instrument
 from .ir import transform as _transform
 from .ir.module import IRModule
+from .script.printer import without_values
 
 FILE = "my_passes.py"
 _MOST = 100
@@ -79,7 +80,9 @@ class _Notebook:
 def _text_of(mod, room):
     """The text of a module; where its constants alone, in base64, take more than the room, without their values."""
     values = _engine.call("table_constants", _engine.words(mod._words())) * 4 / 3 < room
-    return mod.astext(values) if mod._relay else mod.script(show_meta=values)
+    if not mod._relay:
+        return mod.script(show_meta=values)
+    return mod.astext() if values else without_values(mod)
 
 
 def _steps(namespace, watched):
