@@ -86,7 +86,15 @@ fn deduce(
                 Some(ty) => *ty,
                 None => opaque(store),
             };
-            deduce_callable(store, ty, types)
+            match store.type_of_id(ty) {
+                Type::Callable { params: Some(params), .. } if args.iter().any(|arg| store.is_left_out(*arg)) => {
+                    let given = args.iter().zip(types).enumerate();
+                    let fitting = given.map(|(at, (arg, ty))| params.get(at).filter(|_| store.is_left_out(*arg)).unwrap_or(ty));
+                    let types: Vec<TypeId> = fitting.copied().collect();
+                    deduce_callable(store, ty, &types)
+                }
+                _ => deduce_callable(store, ty, types),
+            }
         }
         _ => match store.checked_type(callee) {
             Some(ty) => deduce_callable(store, ty, types),

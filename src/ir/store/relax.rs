@@ -121,6 +121,13 @@ impl Store {
         }
     }
 
+    /// True for a constant of a text without its section: rules take it for whatever fits, as only the text lacks its type.
+    pub fn is_left_out(&self, id: ExprId) -> bool {
+        let without_value = matches!(self.expr(id), Expr::Constant(tensor) if self.tensor(tensor).data.is_none());
+        let ty = self.checked_type(id).filter(|_| without_value);
+        ty.and_then(|ty| self.tensor_info(ty)).is_some_and(|info| info == TensorInfo::UNKNOWN)
+    }
+
     /// Returns a field of an object.
     pub fn object_field(&self, object: Id<Object>, name: &str) -> Option<&AttrValue> {
         self.object(object).fields.iter().find(|(field, _)| self.str(*field) == name).map(|(_, value)| value)

@@ -40,6 +40,16 @@ fn the_output_of_a_tensor_program_is_what_the_program_writes() {
 }
 
 #[test]
+fn a_constant_that_the_text_lacks_fits_a_tensor_program_and_a_function() {
+    let lacked = "metadata[\"ir.GenericConst\"][0]";
+    let head = "x: R.Tensor((2,), dtype=\"float32\")";
+    let call = format!("gv = R.call_tir(cls.twice, ({lacked},), out_ty=R.Tensor((2,), dtype=\"float32\"))\nreturn gv");
+    assert_eq!(messages(head, &call), Vec::<String>::new());
+    let function = format!("gv: R.Tensor((2,), dtype=\"float32\") = cls.main({lacked})\nreturn gv");
+    assert_eq!(messages(&format!("{head}) -> R.Tensor((2,), dtype=\"float32\""), &function), Vec::<String>::new());
+}
+
+#[test]
 fn a_tensor_program_takes_no_more_than_it_has_parameters_for_and_of_their_types() {
     let head = "x: R.Tensor((2,), dtype=\"float32\"), y: R.Tensor((4,), dtype=\"float32\")";
     let call = |args: &str| format!("gv = R.call_tir(cls.twice, ({args}), out_ty=R.Tensor((2,), dtype=\"float32\"))\nreturn gv");

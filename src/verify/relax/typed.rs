@@ -183,8 +183,9 @@ impl Check<'_> {
             ));
         }
         let mut types = Vec::with_capacity(inputs.len());
-        for input in inputs {
+        for (input, param) in inputs.iter().zip(&params) {
             match self.store.checked_type(*input) {
+                _ if self.store.is_left_out(*input) => types.push(*param),
                 Some(ty) if !matches!(self.store.type_of_id(ty), Type::Distributed { .. }) => types.push(ty),
                 _ => return Ok(None),
             }

@@ -96,12 +96,9 @@ impl Deduce<'_> {
         }
     }
 
-    /// True if an argument is a constant of a text without its section: rules take it for whatever fits, as only the text lacks
-    /// its type.
+    /// True if an argument is a constant of a text without its section.
     pub fn is_left_out(&self, index: usize) -> bool {
-        let Some(&arg) = self.args.get(index) else { return false };
-        let without_value = matches!(self.store.expr(arg), Expr::Constant(tensor) if self.store.tensor(tensor).data.is_none());
-        without_value && self.store.tensor_info(self.types[index]).is_some_and(|info| info == TensorInfo::UNKNOWN)
+        self.args.get(index).is_some_and(|arg| self.store.is_left_out(*arg))
     }
 
     /// Returns argument `index`, which has to be a tensor.
