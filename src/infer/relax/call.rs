@@ -67,7 +67,7 @@ fn deduce(
         }
         Expr::Extern(symbol) if !is_pure_view(store, symbol, callee) && has_signature(store, callee) => {
             let ty = store.checked_type(callee).unwrap_or_else(|| opaque(store));
-            deduce_callable(store, ty, types)
+            deduce_callable(store, ty, args, types)
         }
         // `R.call_packed` has the type that it names, or any.
         Expr::Extern(symbol) => Ok(match ty_args.as_slice() {
@@ -86,18 +86,10 @@ fn deduce(
                 Some(ty) => *ty,
                 None => opaque(store),
             };
-            match store.type_of_id(ty) {
-                Type::Callable { params: Some(params), .. } if args.iter().any(|arg| store.is_left_out(*arg)) => {
-                    let given = args.iter().zip(types).enumerate();
-                    let fitting = given.map(|(at, (arg, ty))| params.get(at).filter(|_| store.is_left_out(*arg)).unwrap_or(ty));
-                    let types: Vec<TypeId> = fitting.copied().collect();
-                    deduce_callable(store, ty, &types)
-                }
-                _ => deduce_callable(store, ty, types),
-            }
+            deduce_callable(store, ty, args, types)
         }
         _ => match store.checked_type(callee) {
-            Some(ty) => deduce_callable(store, ty, types),
+            Some(ty) => deduce_callable(store, ty, args, types),
             None => Ok(store.ty(Type::Any)),
         },
     }
@@ -119,8 +111,8 @@ fn is_pure_view(store: &Store, symbol: Id<Name>, callee: ExprId) -> bool {
     store.str(symbol) == "runtime.TVMTensorCreateView" && matches!(ty, Some(Type::Callable { pure: true, .. }))
 }
 
-/// Returns the type of a call of a value of type `callee` with arguments of these types.
-pub(crate) fn deduce_callable(store: &mut Store, callee: TypeId, args: &[TypeId]) -> Result<TypeId, String> {
+/// Returns the type of a call of a value of type `callee` with these arguments, which have these types.
+pub(crate) fn deduce_callable(store: &mut Store, callee: TypeId, args: &[ExprId], types: &[TypeId]) -> Result<TypeId, String> {
     let (params, ret) = match store.type_of_id(callee) {
         Type::Callable { params: Some(params), ret, .. } => (params.to_vec(), *ret),
         Type::Callable { params: None, ret, .. } => return Ok(*ret),
@@ -135,8 +127,10 @@ pub(crate) fn deduce_callable(store: &mut Store, callee: TypeId, args: &[TypeId]
         ));
     }
     let mut bound = Bindings::default();
-    for (index, (param, arg)) in params.iter().zip(args).enumerate() {
-        let given = *arg;
+    for (index, (param, given)) in params.iter().zip(types.iter().copied()).enumerate() {
+        if store.is_left_out(args[index]) {
+            continue;
+        }
         bind(store, *param, given, &mut bound);
         let wanted = allowing(store, *param, given);
         // Extents alone may still turn out to be equal.

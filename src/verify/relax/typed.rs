@@ -183,9 +183,8 @@ impl Check<'_> {
             ));
         }
         let mut types = Vec::with_capacity(inputs.len());
-        for (input, param) in inputs.iter().zip(&params) {
+        for input in inputs {
             match self.store.checked_type(*input) {
-                _ if self.store.is_left_out(*input) => types.push(*param),
                 Some(ty) if !matches!(self.store.type_of_id(ty), Type::Distributed { .. }) => types.push(ty),
                 _ => return Ok(None),
             }
@@ -200,7 +199,7 @@ impl Check<'_> {
         let ret = if let [one] = outputs[..] { one } else { self.store.tuple_type(&outputs) };
         let params = Some(params[..inputs.len()].into());
         let dummy = self.store.ty(Type::Callable { params, ret, pure: true });
-        deduce_callable(self.store, dummy, &types).map(Some)
+        deduce_callable(self.store, dummy, inputs, &types).map(Some)
     }
 
     /// Returns the type of a parameter's argument.
