@@ -19,7 +19,6 @@ from . import _engine
 from .ir import instrument as _instrument
 from .ir import transform as _transform
 from .ir.module import IRModule
-from .script.printer import without_values
 
 FILE = "my_passes.py"
 _MOST = 100
@@ -79,10 +78,14 @@ class _Notebook:
 
 def _text_of(mod, room):
     """The text of a module; where its constants alone, in base64, take more than the room, without their values."""
-    values = _engine.call("table_constants", _engine.words(mod._words())) * 4 / 3 < room
-    if not mod._relay:
-        return mod.script(show_meta=values)
-    return mod.astext() if values else without_values(mod)
+    words = _engine.words(mod._words())
+    if _engine.call("table_constants", words) * 4 / 3 < room:
+        return mod.astext() if mod._relay else mod.script(show_meta=True)
+    return _engine.call("table_print", words, 1 | (4 if mod._relay else 0))
+
+
+def _say_full(what, kept):
+    _passlab_page.print(f"{what} kept: {len(kept)}. With the next, their texts are longer than {_ROOM:,} characters.")
 
 
 def _steps(namespace, watched):
@@ -100,9 +103,9 @@ def _steps(namespace, watched):
         nonlocal room, last
         words = last = tuple(mod._words())
         seen.add(words)
-        text = _text_of(mod, room) if room > 0 else ""
+        text = _text_of(mod, room) if room >= 0 else ""
         room -= len(text)
-        if room > 0:
+        if room >= 0:
             safe = re.sub(r"[^\w.<>-]", "_", name)
             files.append({"name": f"{len(files):03}_{safe}{time}.{'relay' if relay else 'py'}", "text": text})
 
@@ -116,8 +119,8 @@ def _steps(namespace, watched):
     for words, (name, mod) in named.items():
         if words not in seen:
             add(name, mod)
-    if room <= 0:
-        _passlab_page.print(f"Steps kept: {len(files)}. With the next, their texts are longer than {_ROOM:,} characters.")
+    if room < 0:
+        _say_full("Steps", files)
     return files
 
 
@@ -235,7 +238,8 @@ def _modules(namespace):
         seen.add(id(value))
         text = _text_of(value, room)
         room -= len(text)
-        if room <= 0:
+        if room < 0:
+            _say_full("Modules", found)
             break
         found.append({"name": name, "text": text})
     return found

@@ -21,7 +21,7 @@ pub use tir::*;
 
 use super::{Js, MAX_NODES, Words, error, with};
 use crate::boundary::scripts::Space;
-use crate::ir::{Dialect, Expr, Id, Store, walk};
+use crate::ir::{Dialect, Dim, Expr, ExprId, Id, Module, Store, Tensor, walk};
 use crate::print::{self, Marks, Notes, PrintOptions};
 use crate::words::Worded;
 use rustc_hash::FxHashSet;
@@ -119,12 +119,15 @@ pub fn table_write(words: &[u32], texts: &str) -> Js<Vec<u32>> {
     })
 }
 
-/// A module as TVM's `script()` or `astext()` prints it. `flags`: 1 the header, 2 the metadata.
+/// A module as TVM's `script()` or `astext()` prints it. `flags`: 1 the header, 2 the metadata, 4 the types of constants of Relay
+/// that no pass has inferred: a text without metadata is not read without them.
 #[wasm_bindgen]
 pub fn table_print(module: &[u32], flags: u32) -> Js<String> {
     with(|lent| {
         let module = Words::new(&lent.store, module).module()?;
-        let options = PrintOptions { header: flags & 1 != 0, metadata: flags & 2 != 0, ..PrintOptions::default() };
+        let notes = (flags & 4 != 0).then(|| types_of_constants(&mut lent.store, &module));
+        let notes = notes.as_ref();
+        let options = PrintOptions { header: flags & 1 != 0, metadata: flags & 2 != 0, notes, ..PrintOptions::default() };
         Ok(print::module(&lent.store, &module, &options))
     })
 }
@@ -134,13 +137,30 @@ pub fn table_print(module: &[u32], flags: u32) -> Js<String> {
 pub fn table_constants(module: &[u32]) -> Js<f64> {
     with(|lent| {
         let module = Words::new(&lent.store, module).module()?;
-        let nodes = module.functions().iter().flat_map(|(_, function)| walk::post_order(&lent.store, *function));
-        let bytes = |node| match lent.store.expr(node) {
-            Expr::Constant(tensor) => lent.store.tensor(tensor).data.as_ref().map_or(0, |data| data.len()),
-            _ => 0,
-        };
-        Ok(nodes.map(bytes).sum::<usize>() as f64)
+        let bytes = |(_, tensor)| lent.store.tensor(tensor).data.as_ref().map_or(0, |data| data.len());
+        Ok(constants(&lent.store, &module).map(bytes).sum::<usize>() as f64)
     })
+}
+
+/// The constants in the functions of a module.
+fn constants(store: &Store, module: &Module) -> impl Iterator<Item = (ExprId, Id<Tensor>)> {
+    let nodes = module.functions().iter().flat_map(|(_, function)| walk::post_order(store, *function));
+    nodes.filter_map(|id| match store.expr(id) {
+        Expr::Constant(tensor) => Some((id, tensor)),
+        _ => None,
+    })
+}
+
+/// Texts for the comments of constants that have no type yet.
+fn types_of_constants(store: &mut Store, module: &Module) -> Notes {
+    let untyped: Vec<_> = constants(store, module).filter(|(id, _)| store.checked_type(*id).is_none()).collect();
+    let texts = untyped.into_iter().map(|(id, tensor)| {
+        let Tensor { shape, dtype, .. } = store.tensor(tensor).clone();
+        let dims: Vec<Dim> = shape.iter().map(|extent| Dim::int(*extent)).collect();
+        let ty = store.tensor_type(&dims, dtype);
+        (id, format!(" ty={}", print::ty(store, ty)))
+    });
+    Notes { texts: texts.collect(), alone: false }
 }
 
 /// A program of TIR or Relax as [`table_print`] prints a module or, if there are no words, [`table_print_node`] an expression. What

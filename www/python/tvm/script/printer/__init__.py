@@ -190,21 +190,6 @@ def astext(node, show_meta_data=True, annotate=None):
     return _relay_text(node, 1 | (2 if show_meta_data else 0), annotate)
 
 
-def without_values(mod):
-    """The text of a module of Relay without the values of its constants, each with its type, which cannot be read off them."""
-    from ...ir.type import MISSING
-    from ...relay import _walk
-    from ...relay.expr import Constant
-
-    found = {}
-    for function in mod.functions.values():
-        for node in _walk.post_order(function):
-            if isinstance(node, Constant) and node.data.shape and node.__dict__.get("_ty") in (None, MISSING):
-                found[number(EXPR, node)] = f" ty={node.ty}"
-    numbers = _engine.words(list(found))
-    return _engine.call("table_print_noted", _engine.words(mod._words()), 0, 1, numbers, list(found.values()))
-
-
 def _relay_text(node, flags, annotate=None):
     """The text of a program with the places that its nodes were given."""
     from ...ir.module import IRModule
