@@ -48,7 +48,9 @@ describe("keyboard", () => {
       await lab.page.keyboard.press("Enter");
       await lab.page.keyboard.press("2");
       await find("go to foldconstant");
-      await palette.getByRole("option", { name: /^Go to FoldConstant/, selected: true }).waitFor();
+      const found = palette.getByRole("option", { name: /^Go to FoldConstant/, selected: true });
+      // A class of another panel had centred the names.
+      expect(await found.evaluate((row) => getComputedStyle(row).textAlign)).toBe("start");
       await lab.page.keyboard.press("Enter");
       await eventually(() => palette.count(), 0);
       await eventually(() => lab.selectedName(), /^FoldConstant/);

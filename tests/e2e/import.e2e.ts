@@ -121,10 +121,10 @@ describe("what people paste", () => {
       await lab.page.keyboard.press("Enter");
       await eventually(() => form.count(), 0);
       await lab.button("Read Before").click();
-      await lab.problems.getByText("`Before` is read").waitFor();
+      await lab.problems.getByText("Before is read").waitFor();
       // A choice replaces the one before it, and all of it stands in the text.
       await lab.button("Read After").click();
-      await lab.problems.getByText("`After` is read").waitFor();
+      await lab.problems.getByText("After is read").waitFor();
       expect((await lab.source()).match(/^# (pick|define): .*$/gm)).toEqual([
         "# pick: After",
         "# define: n=7",

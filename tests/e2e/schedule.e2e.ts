@@ -96,7 +96,7 @@ test("an instruction is typed behind the others, and one that TVM has no longer 
     const block = offers(lab, "block C_update");
     await block.getByRole("button", { name: "unsafe_hide_buffer_access…" }).waitFor();
     await block.getByText(/cannot be done, and why/).click();
-    await block.getByText(/TVM 0.27 has no `set_axis_separator`/).waitFor();
+    await block.getByText(/TVM 0.27 has no set_axis_separator/).waitFor();
   }));
 
 test("each step is run on the same inputs and counted; a cache with longer lines has fewer misses", () =>

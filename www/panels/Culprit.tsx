@@ -9,6 +9,7 @@ import { saveFile } from "../state/save";
 import { countOf } from "../state/steps";
 import { toSend } from "../state/trust";
 import { useApp } from "./context";
+import { Words } from "./Words";
 import "../styles/sheet.css";
 import "../styles/culprit.css";
 
@@ -208,7 +209,9 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
           </button>
         </Show>
       </form>
-      <p role="status">{hunt.said()}</p>
+      <p role="status">
+        <Words text={hunt.said()} />
+      </p>
       <Show when={hunt.culprit()}>
         {(found) => <CulpritResult found={found()} hunt={hunt} onClose={props.onClose} />}
       </Show>

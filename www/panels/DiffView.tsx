@@ -16,6 +16,7 @@ import { useApp } from "./context";
 import type { Finder } from "./finder";
 import { Lines } from "./Lines";
 import { type Line, linesOf, type Options, type Room, rowsAbout, sizeOf } from "./lines";
+import { Words } from "./Words";
 
 const Rewrites = lazy(() => import("./Rewrites"));
 
@@ -246,14 +247,20 @@ function Failed(props: { step: Step }) {
         <span class="shape" aria-hidden="true">
           ✕
         </span>
-        <strong>{props.step.name} failed.</strong> {props.step.reason}
+        <strong>{props.step.name} failed.</strong> <Words text={props.step.reason} />
       </p>
       <ul>
         <For each={props.step.problems}>
           {(problem) => (
             <li>
-              {problem.message}
-              <For each={problem.notes}>{(note) => <span class="note">{note}</span>}</For>
+              <Words text={problem.message} />
+              <For each={problem.notes}>
+                {(note) => (
+                  <span class="note">
+                    <Words text={note} />
+                  </span>
+                )}
+              </For>
             </li>
           )}
         </For>

@@ -5,6 +5,7 @@ import type { Fix, Problem } from "../engine/protocol";
 import { edited, fixOf } from "../state/fixes";
 import type { Listed } from "../state/problems";
 import { useApp } from "./context";
+import { Words } from "./Words";
 
 const MARKS: Partial<Record<Problem["severity"], string>> = { error: "✕", warning: "⚠" };
 
@@ -53,8 +54,14 @@ export function Problems(props: {
                   <Show when={tag}>
                     <span class="tag">{tag}</span>{" "}
                   </Show>
-                  {problem.message}
-                  <For each={notesOf(problem)}>{(note) => <span class="note">{note}</span>}</For>
+                  <Words text={problem.message} />
+                  <For each={notesOf(problem)}>
+                    {(note) => (
+                      <span class="note">
+                        <Words text={note} />
+                      </span>
+                    )}
+                  </For>
                 </span>
               </Dynamic>
               <Show when={fixOf(problem, textOf(script))}>

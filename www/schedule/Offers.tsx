@@ -1,6 +1,7 @@
 /** The offers for a loop or block, tried beforehand; and the reasons against the rest, in TVM's words. */
 import { createEffect, createMemo, createSignal, For, on, Show } from "solid-js";
 import type { Nest, NestNode } from "../engine/protocol";
+import { Words } from "../panels/Words";
 import { attempts, type Field, isLoop, type Offer, offersFor } from "./offers";
 
 interface Tried {
@@ -87,7 +88,9 @@ function Refused(props: { all: readonly Tried[] }) {
           {(one) => (
             <>
               <dt>{one.offer.name}</dt>
-              <dd class="quiet">{one.why}</dd>
+              <dd class="quiet">
+                <Words text={one.why} />
+              </dd>
             </>
           )}
         </For>
@@ -181,7 +184,7 @@ export function Offers(props: Offering) {
                 Apply {one().offer.name}
               </button>
               <p class="wrong" role="status">
-                {why()}
+                <Words text={why()} />
               </p>
             </form>
           )}

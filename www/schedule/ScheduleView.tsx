@@ -3,6 +3,7 @@ import { createEffect, createMemo, createSignal, For, on, onCleanup, Show } from
 import type { Nest, NestNode, NestQuestion, Step } from "../engine/protocol";
 import { useApp } from "../panels/context";
 import { Toggle } from "../panels/Toggle";
+import { Words } from "../panels/Words";
 import { Costs } from "./Costs";
 import { Instructions } from "./Instructions";
 import { rowsOf } from "./marks";
@@ -258,7 +259,7 @@ export default function ScheduleView(props: Viewed) {
               </div>
               <Show when={now().problem}>
                 <p class="wrong" role="alert">
-                  {now().problem}
+                  <Words text={now().problem} />
                 </p>
               </Show>
               <Picture rows={rows()} chosen={chosen()} onChoose={setChosen} onOpen={toOffers} />

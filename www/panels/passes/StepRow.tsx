@@ -58,7 +58,7 @@ export function StepRow(props: {
       <Show when={props.checked}>
         {(found) => (
           <span
-            class="found"
+            class="check-mark"
             classList={{ wrong: found().outcome === "different" }}
             aria-hidden="true"
             title={found().text}
