@@ -122,11 +122,12 @@ const engine = {
 };
 
 const panels =
-  /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|attempt|judge)|panels\/(passes\/(AddPass|ContextForm|EditPass)|Compare|Help|HistoryPanel|Matrix|OpenMenu|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices|prose)|state\/(beside|flame))/;
+  /www\/(graph\/|share\/|lessons\/(LessonList|LessonPane|attempt|judge|lessons\.css)|panels\/(passes\/(AddPass|ContextForm|EditPass|Explained)|Compare|Culprit|Help|HistoryPanel|Matrix|OpenMenu|Operators|Palette|Popover|Rewrites|TensorView|Timing|Values|choices|prose)|state\/(beside|flame|unzip|zip)|engine\/explanations|styles\/(compare|culprit|history|matrix|operators|palette|popover|rewrites|sheet|timing|values)\.css)|package\.json/;
 /** The modules that two of the above, or the page and the frame that is put into other pages, have in common. */
 const shared = /www\/|passlab-|node_modules\/solid-js|preload-helper/;
-/** The modules by which both editors complete: they come after the first screen. */
-const words = /www\/editor\/(completing|explained)|node_modules\/@codemirror\/autocomplete/;
+/** What the editors do beyond showing a text (keys, search, completion, languages): it comes after the first screen. */
+const editing =
+  /www\/editor\/(completing|explained|keys|program|words)|node_modules\/(@codemirror\/(autocomplete|commands|language|lint|search)|@lezer)/;
 const editor = /node_modules\/(@codemirror\/(view|state)|@marijn|style-mod|w3c-keyname|crelt)/;
 
 export default defineConfig({
@@ -157,7 +158,7 @@ export default defineConfig({
           includeDependenciesRecursively: false,
           groups: [
             { name: "editor", test: editor },
-            { name: "words", test: words },
+            { name: "editing", test: editing },
             { name: "panels", test: panels },
             { name: "shared", test: shared, minShareCount: 2 },
           ],
