@@ -18,7 +18,10 @@ pub fn constant(store: &mut Store, value: i64, dtype: DType) -> PrimId {
     if dtype.lanes == 1 { one } else { store.prim(PrimExpr::Broadcast { value: one, lanes: dtype.lanes }) }
 }
 
-/// Makes a function of `T` that returns integers unchanged: `floor`, `ceil`, `round`, `nearbyint`, `trunc`.
+/// The functions of `T` that return integers unchanged.
+pub const ROUNDINGS: [&str; 5] = ["floor", "ceil", "round", "nearbyint", "trunc"];
+
+/// Makes one of [`ROUNDINGS`].
 pub fn rounded(store: &mut Store, name: &str, x: PrimId) -> PrimId {
     let dtype = store.prim_dtype(x);
     if !dtype.is_float() {

@@ -169,10 +169,24 @@ pub fn needs(op: &str) -> Known {
     rule_needs(op).unwrap_or(Known::All)
 }
 
-/// Returns TVM's message for a call of an operator whose tensor program does not take the elements of the first operand.
-pub fn unfit(store: &Store, op: &str, call: ExprId) -> Option<&'static str> {
-    let element = ops::build::args(store, call).first().and_then(|arg| store.tensor_info(store.checked_type(*arg)?)?.dtype)?;
-    elementwise::unfit(op, element)
+/// Returns TVM's message for a call of an operator that has no tensor program: its operands are of a kind that TOPI does not
+/// take.
+pub fn unfit(store: &Store, builder: &BlockBuilder, op: &str, call: ExprId) -> Option<&'static str> {
+    let args = ops::build::args(store, call);
+    match op {
+        // A variable that renames another one is not followed.
+        "reshape" | "broadcast_to" | "collapse_sum_to" => {
+            let Expr::Var(var) = store.expr(*args.get(1)?) else { return None };
+            let written = builder.lookup_binding(var).is_some_and(|value| matches!(store.expr(value), Expr::Shape(_)));
+            return (!written).then_some("AssertionError: the shape is neither written out nor the value of its variable");
+        }
+        _ => {}
+    }
+    let info = store.tensor_info(store.checked_type(*args.first()?)?)?;
+    if op == "nn.rms_norm" && norm::reads_no_sum(store, call, store.rank(&info.extents)?) {
+        return Some("Check failed: shape.size() == indices.size() (1 vs. 0) : Tensor dimension mismatch in read");
+    }
+    elementwise::unfit(op, info.dtype?)
 }
 
 /// Replaces the typed call of an operator by a call of a tensor program. Bindings that it needs go into the current
@@ -198,7 +212,7 @@ fn legalize_by(
     let relax = store.called_op(call).and_then(|op| ops::info(op).relax.as_ref()).map_or(name, |row| row.name);
     let (Some(rule), Some(ty)) = (find(relax), store.checked_type(call)) else { return Legalized::Same };
     let hint = if named_plainly { rule.hint.trim_start_matches("tir_") } else { rule.hint };
-    if let Some(message) = unfit(store, rule.op, call) {
+    if let Some(message) = unfit(store, builder, rule.op, call) {
         return Legalized::Error(message.to_owned());
     }
     let mut lower = Lower::new(store, builder, scalars, (rule.op, hint), call, ty);

@@ -9,7 +9,7 @@ use super::reduce::over;
 use super::te::{Axis, Body, Combine, Reducer, Te, Tensor};
 use super::{Rule, rule};
 use crate::ir::sort::sort_by;
-use crate::ir::{DType, PrimId};
+use crate::ir::{DType, ExprId, PrimId, Store};
 
 pub(super) const RULES: &[Rule] = &[
     rule("nn.batch_norm", "batch_norm", batch_norm),
@@ -180,15 +180,17 @@ fn scaled(te: &mut Te, normal: PrimId, gamma: Tensor, beta: Tensor, at: &[PrimId
     te.plus(normal, beta)
 }
 
+/// True if a call of `rms_norm` is over all axes: TVM's sum over them has one axis, and its reads have no index.
+pub(super) fn reads_no_sum(store: &Store, call: ExprId, rank: usize) -> bool {
+    let attrs = store.call(call).and_then(|call| call.attrs);
+    store.attr_ints(attrs, "axes").is_none_or(|axes| axes.len() == rank)
+}
+
 fn rms_norm(cx: &mut Lower) -> Lowered {
     let (x, weight) = (cx.tensor(0)?, cx.tensor(1)?);
     let epsilon = cx.float("epsilon");
     let axes = normal_axes(cx, cx.te.rank(x));
     let te = &mut cx.te;
-    // TVM's sum over all axes has one axis, but its reads have no index.
-    if axes.len() == te.rank(x) {
-        return Err("Check failed: shape.size() == indices.size() (1 vs. 0) : Tensor dimension mismatch in read".into());
-    }
     let dtype = te.dtype(x);
     let (wide, wide_weight) = (cast_as(te, "T_cast", x, DType::F32), cast_as(te, "T_cast", weight, DType::F32));
     let squares = of(te, "multiply", wide, wide);

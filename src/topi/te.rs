@@ -298,6 +298,9 @@ impl<'s> Te<'s> {
 
     /// Makes a call of an intrinsic whose result has the type of its first argument.
     pub fn call(&mut self, op: &str, args: &[PrimId]) -> PrimId {
+        if let (Some(name), [arg]) = (math::ROUNDINGS.iter().find(|name| **name == op), args) {
+            return math::rounded(self.store, name, *arg);
+        }
         let dtype = args.first().map_or(DType::F32, |arg| self.type_of(*arg));
         self.store.prim_call(op, args, dtype)
     }

@@ -394,7 +394,7 @@ impl Reader<'_, '_, '_> {
                 let cond = self.prim_from(cond, *a)?;
                 math::likely(self.store, cond)
             }
-            ("floor" | "ceil" | "trunc" | "round" | "nearbyint", [(x, a)]) => {
+            (_, [(x, a)]) if math::ROUNDINGS.contains(&name) => {
                 let x = self.prim_from(x, *a)?;
                 math::rounded(self.store, name, x)
             }

@@ -142,7 +142,8 @@ impl BlockMutator for Fold<'_> {
                     self.refused = Some("Divide by zero".to_owned());
                 }
                 if self.refused.is_none() {
-                    let refused = makes_program_of_unknown(store, name, &operands).or_else(|| topi::unfit(store, name, post));
+                    let refused =
+                        makes_program_of_unknown(store, name, &operands).or_else(|| topi::unfit(store, &cx.builder, name, post));
                     self.refused = refused.map(str::to_owned);
                 }
                 // TVM's attempt to evaluate the call leaves a binding behind: a cast that names the extents.
@@ -202,14 +203,13 @@ fn is_worth_it(store: &Store, call: ExprId) -> bool {
     small
 }
 
-/// Replaces variables in a call that hold shapes by those shapes.
+/// Replaces variables in a call that are bound to shapes by those shapes; not those that rename such a variable, as TVM.
 fn with_shapes(store: &mut Store, cx: &Mutation, call: ExprId) -> ExprId {
     let old = args(store, call);
     let new: Vec<ExprId> = (old.iter())
         .map(|arg| match store.expr(*arg) {
-            Expr::Var(_) => {
-                let value = cx.value_of(store, *arg);
-                if matches!(store.expr(value), Expr::Shape(_)) { value } else { *arg }
+            Expr::Var(var) => {
+                cx.lookup_binding(store, var).filter(|value| matches!(store.expr(*value), Expr::Shape(_))).unwrap_or(*arg)
             }
             _ => *arg,
         })

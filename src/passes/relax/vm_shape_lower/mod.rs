@@ -31,8 +31,9 @@ pub static SPEC: PassSpec = PassSpec {
     doc: explained("Every extent that is no number gets a place in a heap of the function. At its beginning the parameters are checked, \
 and extents that are variables are read from them into the heap; arithmetic over them is computed by functions of TIR \
 (`shape_func`). Shapes that are values are made from the heap, a `match_cast` is checked, and so is the result. Inner functions \
-are an error: `LambdaLift` comes before. A scalar that is computed and is no extent, such as `m + 1` where only `m` is, stays as \
-it is written: TVM puts the call that reads `m` inside of the sum, which none of its own passes or code generators takes."),
+are an error: `LambdaLift` comes before. A scalar that is computed, such as `m + 1`, is read from the heap if it is an extent, too; \
+if only `m` is, it stays as it is written. TVM puts the call that reads `m` inside of the sum in both cases, which none of its own \
+passes or code generators takes."),
     example_before: explained("\
 @I.ir_module
 class Module:
