@@ -135,3 +135,13 @@ test("the picture is walked through by keyboard, the text shows where one is, on
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(overflow).toBeLessThanOrEqual(0);
   }));
+
+test("an example that is opened after a schedule has passes of its own, and its first difference is seen", () =>
+  stage.withPage({}, async (lab) => {
+    await lab.example("Matrix product, tiled (TIR)");
+    await eventually(() => instructions(lab).count(), 9);
+    await lab.example("Two convolutions (Relax)");
+    await lab.step(/^DeadCodeElimination changed/).waitFor();
+    expect(await lab.tab("Diff").getAttribute("aria-selected")).toBe("true");
+    expect(await lab.problems.getByRole("listitem").count()).toBe(0);
+  }));

@@ -143,7 +143,10 @@ export function createChoices(given: Choosing) {
     const lost = script && ![script, ""].includes(state().document.script);
     // Without its schedule there is nothing to see at a program that is to be scheduled.
     const takes = script || example.group === "Schedules";
-    const passes = schedule ? [schedule] : takes ? example.passes : fitting(example);
+    // A schedule is about the functions of its own program.
+    const scheduled = state().document.passes.some(({ call }) => callName(call) === "Schedule");
+    const listed = scheduled ? (example.passes ?? firstExample.passes) : fitting(example);
+    const passes = schedule ? [schedule] : takes ? example.passes : listed;
     copy(`${example.title} was opened`);
     leave();
     dispatch({
@@ -153,7 +156,7 @@ export function createChoices(given: Choosing) {
       ...(passes ? { passes } : {}),
       ...(script ? { script } : {}),
     });
-    if (schedule) dispatch({ type: "view", view: "schedule" });
+    if (schedule || scheduled) dispatch({ type: "view", view: schedule ? "schedule" : "diff" });
     if (own || lost) offerUndo(`${example.title} took the place of your program.`);
   }
 
