@@ -136,12 +136,18 @@ test("the picture is walked through by keyboard, the text shows where one is, on
     expect(overflow).toBeLessThanOrEqual(0);
   }));
 
-test("an example that is opened after a schedule has passes of its own, and its first difference is seen", () =>
+test("an example that is opened after a schedule or a script has passes of its own", () =>
   stage.withPage({}, async (lab) => {
     await lab.example("Matrix product, tiled (TIR)");
     await eventually(() => instructions(lab).count(), 9);
     await lab.example("Two convolutions (Relax)");
     await lab.step(/^DeadCodeElimination changed/).waitFor();
     expect(await lab.tab("Diff").getAttribute("aria-selected")).toBe("true");
+    expect(await lab.problems.getByRole("listitem").count()).toBe(0);
+    // The same holds for a script's pass: its dialect is that of the program that it came with.
+    await lab.example("Two convolutions to fuse (Relax)");
+    await lab.step(/^FuseTwoConv changed/).waitFor();
+    await lab.example("Diamond");
+    await lab.step(/^FuseOps changed/).waitFor();
     expect(await lab.problems.getByRole("listitem").count()).toBe(0);
   }));

@@ -54,7 +54,16 @@ function createFitting({ state }: Store) {
     });
     return fits ? undefined : wanted;
   }
-  return { passesOf, fitting };
+
+  /** True if the list may stay with an example: no schedule of other functions, no script's pass that ran on the other dialect. */
+  function isGeneral(example: Pick<(typeof examples)[number], "dialect">): boolean {
+    const { document, good } = state();
+    const same = good?.run.dialect === (example.dialect ?? "relay");
+    return document.passes.every(
+      ({ call }) => callName(call) !== "Schedule" && (same || dialects(call).length > 0),
+    );
+  }
+  return { passesOf, fitting, isGeneral };
 }
 
 /** Changes the list of passes. */
@@ -111,7 +120,7 @@ export function createChoices(given: Choosing) {
   } = given;
   const offerUndo = createUndo(given.store);
   const fits = createFitting(given.store);
-  const { passesOf, fitting } = fits;
+  const { passesOf, fitting, isGeneral } = fits;
 
   /** The title being fetched; null after a later request overtook it. */
   let wanted: string | null = null;
@@ -143,9 +152,8 @@ export function createChoices(given: Choosing) {
     const lost = script && ![script, ""].includes(state().document.script);
     // Without its schedule there is nothing to see at a program that is to be scheduled.
     const takes = script || example.group === "Schedules";
-    // A schedule is about the functions of its own program.
-    const scheduled = state().document.passes.some(({ call }) => callName(call) === "Schedule");
-    const listed = scheduled ? (example.passes ?? firstExample.passes) : fitting(example);
+    const stays = isGeneral(example);
+    const listed = stays ? fitting(example) : (example.passes ?? firstExample.passes);
     const passes = schedule ? [schedule] : takes ? example.passes : listed;
     copy(`${example.title} was opened`);
     leave();
@@ -156,7 +164,8 @@ export function createChoices(given: Choosing) {
       ...(passes ? { passes } : {}),
       ...(script ? { script } : {}),
     });
-    if (schedule || scheduled) dispatch({ type: "view", view: schedule ? "schedule" : "diff" });
+    if (schedule) dispatch({ type: "view", view: "schedule" });
+    else if (!stays && state().view === "schedule") dispatch({ type: "view", view: "diff" });
     if (own || lost) offerUndo(`${example.title} took the place of your program.`);
   }
 
