@@ -21,6 +21,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 import type { Fix, Problem } from "../engine/protocol";
+import { quoted } from "../state/quoted";
 
 /**
  * Inserts a typed character as a transaction of its own instead of letting the browser edit the page and reading the
@@ -286,11 +287,22 @@ function diagnosticsOf(problems: readonly Problem[], length: number): Diagnostic
         to: to > from ? to : Math.min(from + 1, length),
         severity: severity(problem),
         message: [problem.message, ...problem.notes].join("\n"),
+        renderMessage: () => drawn([problem.message, ...problem.notes].join("\n")),
         actions: (problem.fixes ?? []).slice(0, MOST_ACTIONS).map(actionOf),
       },
     ];
   });
   return diagnostics.sort((a, b) => a.from - b.from);
+}
+
+/** Draws a message with its names as code, as the list of problems does. */
+function drawn(message: string): HTMLElement {
+  const all = document.createElement("span");
+  for (const [at, part] of quoted(message).entries()) {
+    if (at % 2) all.appendChild(document.createElement("code")).textContent = part;
+    else all.append(part);
+  }
+  return all;
 }
 
 /** Edits that are about an older text, and lie outside of this one, are not made. */

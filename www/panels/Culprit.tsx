@@ -183,6 +183,7 @@ export default function CulpritSheet(props: { reduce: boolean; onClose(): void }
         <label class="grow">
           <span>Property</span>
           <input
+            type="text"
             aria-label="Property"
             list="properties"
             value={hunt.property()}

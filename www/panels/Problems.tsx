@@ -146,6 +146,7 @@ function Form(props: { fix: Fix; onFix(values: readonly string[]): void }) {
           <label>
             <code>{name}</code> ={" "}
             <input
+              type="text"
               value={value}
               size={Math.max(6, value.length)}
               spellcheck={false}

@@ -1,9 +1,10 @@
 /** A message of the engine, in which names stand in backquotes. */
 import { For, type JSX } from "solid-js";
+import { quoted } from "../state/quoted";
 
-/** Sets what stands in backquotes as code. No other character has a meaning: types are written with asterisks. */
+/** Sets what stands in backquotes as code. */
 export function Words(props: { text: string }): JSX.Element {
-  // Every second part was in backquotes.
-  const parts = () => props.text.split(/`([^`\n]+)`/);
-  return <For each={parts()}>{(part, at) => (at() % 2 ? <code>{part}</code> : part)}</For>;
+  return (
+    <For each={quoted(props.text)}>{(part, at) => (at() % 2 ? <code>{part}</code> : part)}</For>
+  );
 }

@@ -23,6 +23,7 @@ export default function ShareMenu(props: { anchor: HTMLElement; onClose(): void 
     <Popover anchor={props.anchor} label="Share" wide onClose={props.onClose}>
       <div class="share">
         <input
+          type="text"
           aria-label="Link"
           readOnly
           value={href() ?? ""}
