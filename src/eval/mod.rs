@@ -147,7 +147,7 @@ fn eval_with(
 ) -> Result<Value, EvalFailure> {
     let id = store.name(name);
     let Some(function) = module.function(id) else {
-        return Err(EvalFailure::new(format!("the module has no function `@{name}`")));
+        return Err(EvalFailure::new(module.has_no_function(store, name)));
     };
     if let Expr::PrimFunc(program) = store.expr(function) {
         return tir::apply(store, module, program, args, options, (None, false)).map(|applied| applied.value);

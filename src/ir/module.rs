@@ -1,9 +1,9 @@
 //! One version of a program.
 
-use super::Name;
 use super::attrs::AttrsId;
 use super::expr::{AdtId, ExprId};
 use super::id::Id;
+use super::{Name, Store};
 use std::rc::Rc;
 
 /// The language that a module is written in. It decides which nodes are allowed where; the data is the same.
@@ -62,6 +62,17 @@ impl Module {
     /// Returns the global functions in the order they were added. Each is an [`super::Expr::Function`].
     pub fn functions(&self) -> &[(Id<Name>, ExprId)] {
         &self.data.functions
+    }
+
+    /// Says that there is no function of a name, and which there are.
+    pub fn has_no_function(&self, store: &Store, name: &str) -> String {
+        const MOST: usize = 8;
+        let mut names: Vec<String> = self.functions().iter().take(MOST).map(|(id, _)| format!("`@{}`", store.str(*id))).collect();
+        if self.functions().len() > MOST {
+            names.push("others".to_owned());
+        }
+        let all = if names.is_empty() { "none at all".to_owned() } else { names.join(", ") };
+        format!("the module has no function `@{name}`; it has {all}")
     }
 
     /// Returns the type definitions in the order they were added.

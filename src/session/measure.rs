@@ -60,7 +60,7 @@ impl Session {
     fn run_counted(&mut self, version: Version, function: &str, seed: u64, cache: CacheShape) -> Result<(Value, Cost), String> {
         let module = self.version(version).cloned().ok_or_else(|| format!("there is no version {version}"))?;
         let name = self.store.name(function);
-        let root = module.function(name).ok_or_else(|| format!("the module has no function `{function}`"))?;
+        let root = module.function(name).ok_or_else(|| module.has_no_function(&self.store, function))?;
         let Expr::PrimFunc(program) = self.store.expr(root) else { return Err(format!("`{function}` is no tensor program")) };
         let about = (root, seed, cache);
         if let Some(ran) = self.ran.iter().find(|ran| ran.about == about) {

@@ -538,7 +538,7 @@ impl Session {
 pub fn seeded_args(store: &mut Store, module: &Module, function: &str, seed: u64) -> Result<Vec<Value>, Diagnostic> {
     let name = store.name(function);
     let root = module.function(name);
-    let root = root.ok_or_else(|| Diagnostic::error("eval-failed", format!("the module has no function `@{function}`"), None))?;
+    let root = root.ok_or_else(|| Diagnostic::error("eval-failed", module.has_no_function(store, function), None))?;
     eval::made_args(store, module, root, eval::Making::random(seed)).map_err(|e| e.to_diagnostic())
 }
 

@@ -103,6 +103,16 @@ fn parts(name: &str, value: &Value, out: &mut Vec<Part>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pass::PassContext;
+    use crate::session::{Place, document};
+
+    #[test]
+    fn a_function_that_is_not_there_is_told_with_those_that_are() {
+        let mut store = crate::ir::Store::new();
+        let opened = crate::session::open(&mut store, "def @f(%x: int32) { %x }\ndef @main(%x: int32) { @f(%x) }\n");
+        let told = seeded_args(&mut store, &opened.module, "mian", 0).unwrap_err();
+        assert_eq!(told.message, "the module has no function `@mian`; it has `@f`, `@main`");
+    }
 
     /// A tuple of two that are the same tuple of two, thirty times, had a thousand million parts.
     #[test]
@@ -115,8 +125,6 @@ mod tests {
         parts("result", &value, &mut out);
         assert_eq!(out.len(), MOST_PARTS);
     }
-    use crate::pass::PassContext;
-    use crate::session::{Place, document};
 
     const SOURCE: &str = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2, 2), float32], %k: int32) {\n  \
                           %0 = add(%x, 1f);\n  (multiply(%0, %0), %k)\n}\n";
