@@ -45,6 +45,8 @@ impl Kinds {
     pub const FLOAT8: Kinds = Kinds(1 << 15);
     /// Memory besides `global`, `shared` and `local`.
     pub const SPECIAL_MEMORY: Kinds = Kinds(1 << 16);
+    /// Choices by a number: mutators that keep facts leave one side out.
+    pub const DECIDED: Kinds = Kinds(1 << 17);
 
     /// True if the two sets have a kind in common.
     pub fn meets(self, other: Kinds) -> bool {
@@ -115,14 +117,21 @@ impl Store {
             }
             let mut kinds = self.kinds_of_dtype(self.prim_dtype(id));
             match &*expr {
-                PrimExpr::Select { .. } => kinds |= Kinds::SELECT,
+                PrimExpr::Select { cond, .. } => kinds |= Kinds::SELECT | self.kinds_of_choice(*cond),
                 PrimExpr::Call { op, .. } if self.str(*op) == "likely" => kinds |= Kinds::LIKELY,
+                PrimExpr::Call { op, args, .. } if self.str(*op) == "if_then_else" => {
+                    kinds |= args.first().map_or(Kinds::default(), |cond| self.kinds_of_choice(*cond));
+                }
                 _ => {}
             }
             expr.for_each_child(&mut |child| kinds |= self.prim_kinds.get(child).copied().unwrap_or_default());
             self.prim_kinds.insert(id, kinds);
         }
         self.prim_kinds.get(root).copied().unwrap_or_default()
+    }
+
+    fn kinds_of_choice(&self, cond: PrimId) -> Kinds {
+        self.as_prim_int(cond).map_or(Kinds::default(), |_| Kinds::DECIDED)
     }
 
     fn kinds_of_buffer(&mut self, buffer: Id<Buffer>) -> Kinds {
@@ -206,7 +215,8 @@ impl Store {
                 PrimExpr::Call { op, .. } if matches!(self.str(*op), "break_loop" | "continue_loop") => Kinds::JUMP,
                 _ => Kinds::default(),
             },
-            Stmt::Seq(_) | Stmt::If { .. } | Stmt::While { .. } | Stmt::Assert { .. } | Stmt::Return(_) => Kinds::default(),
+            Stmt::If { cond, .. } => self.kinds_of_choice(*cond),
+            Stmt::Seq(_) | Stmt::While { .. } | Stmt::Assert { .. } | Stmt::Return(_) => Kinds::default(),
         };
         (kinds | own, works)
     }

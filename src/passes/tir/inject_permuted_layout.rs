@@ -150,7 +150,7 @@ impl StmtMutator for Permute {
     }
 
     fn needs(&self) -> Option<Kinds> {
-        Some(Kinds::BLOCK_ANNOTATION)
+        Some(Kinds::BLOCK_ANNOTATION | Kinds::DECIDED)
     }
 
     fn stepwise(&self) -> bool {

@@ -5,9 +5,9 @@
 mod inject;
 mod touched;
 
-use crate::ir::{AttrNode, ExprId, Kinds, Module, Stmt, StmtId};
+use crate::ir::{AttrNode, ExprId, Kinds, Module, PrimId, Stmt, StmtId};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
-use crate::tir::{Knowing, Known, Rewriting, StmtMutator, descend_knowing, rewrite_func};
+use crate::tir::{Knowing, Known, Rewriting, StmtMutator, descend_knowing, enter_knowing, rewrite_func};
 use inject::Injector;
 
 /// TVM's `s_tir.transform.InjectVirtualThread`.
@@ -75,7 +75,11 @@ impl StmtMutator for Virtual {
     }
 
     fn needs(&self) -> Option<Kinds> {
-        Some(Kinds::ATTR)
+        Some(Kinds::ATTR | Kinds::DECIDED)
+    }
+
+    fn enter_prim(&mut self, cx: &mut Rewriting<'_>, id: PrimId) -> Option<PrimId> {
+        enter_knowing(self, cx, id)
     }
 
     fn stmt(&mut self, cx: &mut Rewriting<'_>, id: StmtId) -> Option<StmtId> {
@@ -127,6 +131,21 @@ mod tests {
         let body = "    B = T.alloc_buffer((4,), scope=\"local\", layout=None)\n    for i in range(4):\n        B[i] = C[vt * 4 + i]\n    for i in range(4):\n        C[i] = B[i]\n";
         let text = after(&source(2, body), "s_tir.InjectVirtualThread()");
         assert!(text.contains("B = T.alloc_local((8,), layout=None)") && text.contains("C[i] = B[T.Mul(1, 4) + i]"), "{text}");
+    }
+
+    /// As TVM 0.27 has it, without a virtual thread, too.
+    #[test]
+    fn a_choice_by_a_number_is_made() {
+        let text = "@T.prim_func(private=True)\ndef f(A: T.Buffer((64,), \"float32\")):\n    for i in range(8):\n        \
+                    A[i] = T.Select(T.bool(True), A[i + 1], A[3])\n        \
+                    A[i + 8] = T.if_then_else(T.bool(False), A[i + 1], A[3])\n        \
+                    if T.bool(True):\n            A[i + 16] = T.float32(1.0)\n        \
+                    if T.bool(False):\n            A[i + 17] = T.float32(2.0)\n";
+        for pass in ["s_tir.InjectVirtualThread()", "s_tir.InjectPermutedLayout()"] {
+            let made = after(text, pass);
+            let body: Vec<&str> = made.lines().skip_while(|line| !line.contains("for i")).skip(1).map(str::trim).collect();
+            assert_eq!(body, ["A[i] = A[i + 1]", "A[i + 8] = A[3]", "A[i + 16] = T.float32(1.0)"], "{pass}");
+        }
     }
 
     #[test]
