@@ -24,7 +24,8 @@ pub static SPEC: PassSpec = PassSpec {
 the first statement inside of the innermost loop, branch or attribute that is around all of them. Inner expressions come \
 first, and one that only stands in larger ones that are bound already is left alone.\n\n\
 Truth values stay where they are, and so does what reads memory or calls something, and vectors that count up or repeat a \
-value; what stands in those is looked at.",
+value; what stands in those is looked at. Regions, iterators and predicates of blocks do not count; TVM's pass fails where \
+what stands there stands again.",
     ),
     example_before: explained(
         "\

@@ -5,12 +5,15 @@
 mod uses;
 
 use super::{prim_func, with_func};
-use crate::ir::{Buffer, BufferLayout, DType, ExprId, Id, IdMap, Mentions, Module, PrimExpr, PrimFunc, PrimId, PrimOp, sort};
+use crate::diag::Diagnostic;
+use crate::ir::{
+    Buffer, BufferLayout, DType, ExprId, Id, IdMap, Kinds, Mentions, Module, PrimExpr, PrimFunc, PrimId, PrimOp, sort,
+};
 use crate::ir::{PrimParam, Stmt, StmtId, Store, Symbol};
 use crate::pass::{Args, PassCx, PassError, PassSpec, Run, explained};
 use crate::tir::arith::Analyzer;
-use crate::tir::{Rewriting, StmtMutator, binary, math};
-use rustc_hash::FxHashMap;
+use crate::tir::{Rewriting, StmtMutator, binary, has_kinds, math};
+use rustc_hash::{FxHashMap, FxHashSet};
 use uses::{Uses, preferred};
 
 /// TVM's `tirx.transform.PointerValueTypeRewrite`.
@@ -54,7 +57,7 @@ class Module:
 
 fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option<ExprId>, PassError> {
     let which = Which { params: true, pointers: true, untyped: false, shuffles: true };
-    Ok(Some(rewrite_types(cx.store, func, which)))
+    rewrite_types(cx.store, func, which).map(Some)
 }
 
 /// The kinds of memory that may become vectors besides allocations.
@@ -78,8 +81,18 @@ enum Key {
 }
 
 /// Rewrites memory to vectors if all accesses are to whole vectors.
-pub(super) fn rewrite_types(store: &mut Store, func: ExprId, which: Which) -> ExprId {
-    let Some(prim) = prim_func(store, func) else { return func };
+pub(super) fn rewrite_types(store: &mut Store, func: ExprId, which: Which) -> Result<ExprId, PassError> {
+    let Some(prim) = prim_func(store, func) else { return Ok(func) };
+    if has_kinds(store, func, Kinds::BLOCK)
+        && let Some(buffer) = memory_of_block(store, prim.body)
+    {
+        let name = store.str(store.buffer(buffer).name);
+        let message = format!(
+            "Check failed: (it != info_map_.end()) is false: Load/Store of buffer {name} occurred before its declaration."
+        );
+        let error = Diagnostic::error("tir-buffer", message, None);
+        return Err(vec![error.with_note("memory of blocks is lowered before, by LowerOpaqueBlock")]);
+    }
     let mut uses = Uses {
         which,
         analyzer: Analyzer::new(),
@@ -107,9 +120,32 @@ pub(super) fn rewrite_types(store: &mut Store, func: ExprId, which: Which) -> Ex
         }
     }
     if types.becomes.is_empty() {
-        return func;
+        return Ok(func);
     }
-    with_func(store, "memory of vectors", func, |store, old| types.func(store, old))
+    Ok(with_func(store, "memory of vectors", func, |store, old| types.func(store, old)))
+}
+
+/// Returns the first buffer in use that a block allocates or matches: the allocations that this pass knows are statements.
+fn memory_of_block(store: &Store, body: StmtId) -> Option<Id<Buffer>> {
+    let (mut own, mut first) = (FxHashSet::default(), None);
+    store.for_each_stmt(body, |stmt| {
+        if let Stmt::Block(block) = stmt {
+            let block = store.prim_block(*block);
+            own.extend(block.allocs.iter().copied().chain(block.matches.iter().map(|(buffer, _)| *buffer)));
+        }
+        let mut used = |buffer: Id<Buffer>| first = first.or(Some(buffer).filter(|buffer| own.contains(buffer)));
+        if let Stmt::Store { buffer, .. } = stmt {
+            used(*buffer);
+        }
+        store.for_each_prim_of(stmt, |root| {
+            store.for_each_prim(root, &mut |_, expr| {
+                if let PrimExpr::Load { buffer, .. } = expr {
+                    used(*buffer);
+                }
+            });
+        });
+    });
+    first
 }
 
 /// Returns the memory that an expression for a pointer is about.
@@ -291,7 +327,22 @@ impl StmtMutator for Types {
 
 #[cfg(test)]
 mod tests {
-    use crate::passes::tir::testing::{after, unchanged};
+    use crate::passes::tir::testing::{after, error, unchanged};
+
+    #[test]
+    fn memory_of_a_block_is_refused_where_it_is_used() {
+        let text = |used: &str| {
+            format!(
+                "@T.prim_func(private=True)\ndef f(A: T.Buffer((16,), \"float32\")):\n    C = T.sblock_alloc_buffer((16,))\n    \
+                 for i in range(16):\n        with T.sblock(\"b\"):\n            v = T.axis.spatial(16, i)\n            {used}[v] = T.float32(1.0)\n"
+            )
+        };
+        let message = "Check failed: (it != info_map_.end()) is false: Load/Store of buffer C occurred before its declaration.";
+        for pass in ["tirx.PointerValueTypeRewrite()", "tirx.StorageRewrite()"] {
+            assert_eq!(error(&text("C"), pass), message);
+            unchanged(&text("A"), pass);
+        }
+    }
 
     fn source(body: &str) -> String {
         format!(

@@ -81,7 +81,7 @@ fn run(cx: &mut PassCx<'_>, _: &Module, func: ExprId, _: &Args) -> Result<Option
     let options = Options { reuse: !cx.config_flag("tirx.merge_static_smem"), same_type };
     let shared = share(cx.store, func, &prim, options)?;
     let which = Which { params: false, pointers: false, untyped: true, shuffles: false };
-    Ok(Some(rewrite_types(cx.store, shared, which)))
+    rewrite_types(cx.store, shared, which).map(Some)
 }
 
 fn share(store: &mut Store, func: ExprId, prim: &PrimFunc, options: Options) -> Result<ExprId, PassError> {
