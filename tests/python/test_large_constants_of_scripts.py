@@ -56,3 +56,21 @@ def test_of_more_steps_than_there_is_room_for_it_is_said_how_many_are_kept(repor
     assert len(told["steps"]) == 1
     assert len(told["modules"]) == 1
     assert [line.split(".")[0] for line in printed] == ["Modules kept: 1", "Steps kept: 1"]
+
+
+MANY = """import tvm
+from tvm import relay
+
+x = relay.var("x", shape=(2,))
+mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x)))
+for at in range(510):
+    mod = relay.transform.InferType()(mod)
+for at in range(110):
+    globals()[f"mod{at}"] = tvm.IRModule.from_expr(relay.const(float(at)))
+"""
+
+
+def test_of_many_steps_and_modules_the_first_are_kept_and_it_is_said(report):
+    told, printed = report(MANY)
+    assert len(told["modules"]) == 100
+    assert printed == ["Steps kept: the first 500; 10 more passes ran.", "Modules kept: the first 100."]

@@ -56,7 +56,7 @@ class _Notebook:
     active = False
 
     def __init__(self):
-        self.open, self.steps = [], []
+        self.open, self.steps, self.left_out = [], [], 0
 
     def run_before_pass(self, mod, info):
         """Notes when the pass begins."""
@@ -70,7 +70,9 @@ class _Notebook:
             if name != info.name:
                 continue
             inner = self.steps[count:]
-            if len(self.steps) < _MOST_STEPS and not (inner and inner[-1][2]._words() == mod._words()):
+            if len(self.steps) == _MOST_STEPS:
+                self.left_out += 1
+            elif not (inner and inner[-1][2]._words() == mod._words()):
                 millis = (time.perf_counter() - start) * 1000
                 self.steps.append((name, inner[-1][2] if inner else before, mod, millis))
             return
@@ -233,8 +235,11 @@ def _modules(namespace):
     """The modules that names of the script stand for, as texts; of one under two names the first."""
     found, seen, room = [], set(), _ROOM
     for name, value in list(namespace.items()):
-        if not isinstance(value, IRModule) or name.startswith("_") or id(value) in seen or len(found) == _MOST:
+        if not isinstance(value, IRModule) or name.startswith("_") or id(value) in seen:
             continue
+        if len(found) == _MOST:
+            _passlab_page.print(f"Modules kept: the first {_MOST}.")
+            break
         seen.add(id(value))
         text = _text_of(value, room)
         room -= len(text)
@@ -315,6 +320,8 @@ def load(source):
             _tell(_problem(exc))
     _notebook.active = False
     _console.flush_rest()
+    if _notebook.left_out:
+        _passlab_page.print(f"Steps kept: the first {_MOST_STEPS}; {_notebook.left_out} more passes ran.")
     try:
         report = _report(main.__dict__)
     except BaseException as exc:  # noqa: BLE001
