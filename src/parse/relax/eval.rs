@@ -316,6 +316,12 @@ impl<'s> Reader<'s, '_> {
     }
 }
 
+/// Returns the type that a name of Python's classes says: `Tensor` of `relax.TensorStructInfo(...)`.
+pub(super) fn class_of(name: &str) -> Option<&str> {
+    let bare = name.strip_suffix("StructInfo").or_else(|| name.strip_suffix("Type"));
+    bare.filter(|bare| BARE.contains(bare))
+}
+
 /// Types that texts of 2022 write without `R.`.
 const BARE: [&str; 7] = ["Tensor", "Shape", "Tuple", "Object", "Callable", "Prim", "DTensor"];
 

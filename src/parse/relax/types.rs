@@ -1,5 +1,6 @@
 //! Types, as annotations and among arguments.
 
+use super::eval::class_of;
 use super::scope::Meaning;
 use super::value::Value;
 use super::{Node, Read, Reader};
@@ -89,7 +90,7 @@ impl<'s> Reader<'s, '_> {
     fn type_call(&mut self, id: Id<Node>, name: &str, args: &[Arg]) -> Read<TypeId> {
         let args = self.type_args(args);
         let short = name.split_once('.').map_or(name, |(_, rest)| rest);
-        match short {
+        match class_of(short).unwrap_or(short) {
             "Tensor" => {
                 let info = self.tensor_info(&args)?;
                 Ok(self.store.tensor_like(info))
