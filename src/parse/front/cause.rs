@@ -23,6 +23,24 @@ impl Program<'_> {
     }
 }
 
+/// Notes that name the line and column of a bracket in what was read name those of the source.
+pub(super) fn brackets(found: &mut Diagnostic, program: Program<'_>) {
+    for note in &mut found.notes {
+        let place = || -> Option<String> {
+            let (bracket, rest) = note.split_once("` in line ").filter(|(bracket, _)| bracket.len() == 2)?;
+            let ((line, rest), text) = (rest.split_once(", column ")?, program.read.text.as_str());
+            let (column, says) = rest.split_once(' ')?;
+            let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
+            let at: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+            let at = at + text[at..].chars().take(column - 1).map(char::len_utf8).sum::<usize>();
+            let place = program.read.place(Span::new(at, at));
+            let (line, column) = LineIndex::new(program.source).line_column(program.source, place.start);
+            Some(format!("{bracket}` in line {line}, column {column} {says}"))
+        };
+        *note = place().unwrap_or_else(|| std::mem::take(note));
+    }
+}
+
 /// The errors of a text of Python that a reader needs.
 pub(super) fn script(found: Vec<Diagnostic>, program: Program<'_>) -> Vec<Diagnostic> {
     let (errors, others): (Vec<Diagnostic>, Vec<Diagnostic>) = found.into_iter().partition(Diagnostic::is_error);

@@ -160,7 +160,8 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
     if let (true, Some(message)) = (parsed.has_errors(), message) {
         return refused(message);
     }
-    let found = causes(parsed.diagnostics, Program { read: &program, source }, script);
+    let mut found = causes(parsed.diagnostics, Program { read: &program, source }, script);
+    found.iter_mut().for_each(|found| cause::brackets(found, Program { read: &program, source }));
     notes.extend(found.into_iter().map(|found| place(found, &program)));
     let at = |d: &Diagnostic| d.span.map_or(0, |span| span.start);
     sort_by(&mut notes, |a, b| at(a).cmp(&at(b)));
