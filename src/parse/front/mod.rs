@@ -33,7 +33,7 @@ use text::Text;
 /// Options of reading a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The module, function or program that is read, by its name or, of several programs of Relay, its number from 1.
+    /// The module, function or program that is read, by its name or, of several without one or of one name, its number from 1.
     pub pick: Option<String>,
     /// Values of names that the text uses and does not have, as Python writes them.
     pub defines: Vec<(String, String)>,

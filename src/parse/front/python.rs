@@ -7,7 +7,7 @@ use super::text::Text;
 use super::{Choice, Options};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::sort::sort_by;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -58,9 +58,13 @@ pub(super) fn select(source: &Text, options: &Options) -> Result<Option<Selected
     let chosen = choose(&items, &programs, options.pick.as_deref())?;
     let whole_line = |item: &Item| text[found.lines[item.head].range.clone()].to_owned();
     let all = if chosen.len() == programs.len() { &[] } else { programs.as_slice() };
-    let choice = |index: &usize| {
+    let mut times: FxHashMap<&str, usize> = FxHashMap::default();
+    all.iter().for_each(|index| *times.entry(items[*index].name.as_str()).or_default() += 1);
+    let choice = |(place, index): (usize, &usize)| {
         let item = &items[*index];
-        Choice { name: item.name.clone(), head: whole_line(item), chosen: chosen.contains(index) }
+        // Programs of one name have numbers.
+        let name = if times[item.name.as_str()] == 1 { item.name.clone() } else { (place + 1).to_string() };
+        Choice { name, head: whole_line(item), chosen: chosen.contains(index) }
     };
     let choices: Vec<Choice> = all.iter().rev().map(choice).collect();
     let mut out = Selected { text: Text::default(), notes: Vec::new(), choices };
@@ -262,6 +266,10 @@ fn choose(items: &[Item], programs: &[usize], pick: Option<&str>) -> Result<Vec<
         }
         let names: Vec<String> = programs.iter().map(|index| format!("`{}`", items[*index].name)).collect();
         let message = format!("there is no `{pick}` in this text");
+        let number = pick.parse::<usize>().ok().and_then(|number| programs.get(number.checked_sub(1)?));
+        if let Some(found) = number {
+            return Ok(vec![*found]);
+        }
         return Err(Diagnostic::error("front-pick", message, None).with_note(format!("it has {}", names.join(", "))));
     }
     if let Some(module) = programs.iter().rev().find(|index| items[**index].kind == Kind::Module) {
