@@ -66,7 +66,7 @@ pub(super) fn select(source: &Text, options: &Options) -> Result<Option<Selected
         let name = if times[item.name.as_str()] == 1 { item.name.clone() } else { (place + 1).to_string() };
         Choice { name, head: whole_line(item), chosen: chosen.contains(index) }
     };
-    let choices: Vec<Choice> = all.iter().rev().map(choice).collect();
+    let choices: Vec<Choice> = all.iter().enumerate().rev().map(choice).collect();
     let mut out = Selected { text: Text::default(), notes: Vec::new(), choices };
     write(&mut out, source, &found, (&items, &values), &chosen);
     Ok(Some(out))
@@ -121,7 +121,9 @@ fn items(text: &str, lines: &[Line], mut constants: Constants) -> (Vec<Item>, Fx
         }
         let Some(head) = lines.get(at) else { break };
         let content = &text[head.range.start..head.code];
-        let Some((class, name)) = name_of(content).filter(|_| head.indent == line.indent) else {
+        let Some((class, name)) =
+            name_of(content).filter(|_| head.indent == line.indent || at > first && head.indent > line.indent)
+        else {
             if at == first {
                 if constants.statement(content, head.indent) {
                     values.insert(at);
@@ -264,12 +266,12 @@ fn choose(items: &[Item], programs: &[usize], pick: Option<&str>) -> Result<Vec<
         if let Some(found) = programs.iter().rev().find(|index| items[**index].name == pick) {
             return Ok(vec![*found]);
         }
-        let names: Vec<String> = programs.iter().map(|index| format!("`{}`", items[*index].name)).collect();
-        let message = format!("there is no `{pick}` in this text");
         let number = pick.parse::<usize>().ok().and_then(|number| programs.get(number.checked_sub(1)?));
         if let Some(found) = number {
             return Ok(vec![*found]);
         }
+        let names: Vec<String> = programs.iter().map(|index| format!("`{}`", items[*index].name)).collect();
+        let message = format!("there is no `{pick}` in this text");
         return Err(Diagnostic::error("front-pick", message, None).with_note(format!("it has {}", names.join(", "))));
     }
     if let Some(module) = programs.iter().rev().find(|index| items[**index].kind == Kind::Module) {
@@ -412,7 +414,7 @@ pub(super) fn stands_for_itself(text: &str, range: &Range<usize>) -> bool {
     !given && !before.ends_with('.') && !before.ends_with("def")
 }
 
-/// Copies a part of a block with `indent` fewer blanks before each of its lines.
+/// Copies a part of a block with its lines `indent` columns further to the left.
 fn dedented(out: &mut Selected, source: &Text, range: Range<usize>, indent: usize) {
     if indent == 0 {
         out.text.copy(source, range);
@@ -422,8 +424,13 @@ fn dedented(out: &mut Selected, source: &Text, range: Range<usize>, indent: usiz
     let mut at = range.start;
     while let Some(end) = text[at..range.end].find('\n').map(|end| at + end + 1) {
         out.text.copy(source, at..end);
-        let blanks = text[end..range.end].bytes().take(indent).take_while(|b| matches!(b, b' ' | b'\t')).count();
-        at = end + blanks;
+        let mut column = 0;
+        let blanks = text[end..range.end].bytes().take_while(|byte| {
+            let is_before = column < indent && matches!(byte, b' ' | b'\t');
+            column = if *byte == b'\t' { (column / 8 + 1) * 8 } else { column + 1 };
+            is_before
+        });
+        at = end + blanks.count();
     }
     out.text.copy(source, at..range.end);
 }
