@@ -59,7 +59,7 @@ const PRELUDE: &[(&str, &[&str], &str)] = &[
 /// A text with what is otherwise today, and a note on each thing; nothing when there is none.
 pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(Text, Vec<Diagnostic>)> {
     let text = source.text.as_str();
-    let words = words(text);
+    let (words, numbers) = words(text);
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut notes = Vec::new();
     let note = |notes: &mut Vec<Diagnostic>, message: String, range: &Range<usize>, today: &str| {
@@ -70,8 +70,25 @@ pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(
             notes.push(if fix.is_empty() { note } else { note.with_fix("Write it as today", fix) });
         }
     };
+    for range in numbers {
+        let message = "a floating point number is written with its type: `0.5f`".to_owned();
+        note(&mut notes, message, &range, &format!("{}f", &text[range.clone()]));
+        edits.push((range.end..range.end, "f".to_owned()));
+    }
     for (index, range) in words.iter().enumerate() {
         let word = &text[range.clone()];
+        if matches!(word, "VirtualDevice" | "SEScope") && text[range.end..].starts_with('(') {
+            // A device that is written out, alone or in a list: `, virtual_device=VirtualDevice(...)`.
+            let head = text[..range.start].trim_end_matches('[');
+            let Some(name) = head.strip_suffix('=') else { continue };
+            let end = arguments(text, if head.len() < range.start { head.len() } else { range.end }).1;
+            let name = name.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+            let start = name.trim_end_matches([' ', ',']).len();
+            let braces = usize::from(text[..start].ends_with('{') && text[end..].get(1..2) == Some("}"));
+            edits.push((start - braces..(end + 1 + braces).min(text.len()), String::new()));
+            note(&mut notes, "devices that are written out are left out: no TVM reads them".to_owned(), &(start..start), "");
+            continue;
+        }
         let defined = index > 0 && matches!(&text[words[index - 1].clone()], "type" | "extern");
         let called = text[range.end..].starts_with('(');
         if let Some((_, value)) = defines.iter().find(|(name, _)| name == word)
@@ -154,11 +171,12 @@ fn head(text: &str) -> usize {
     0
 }
 
-/// Words with their dots, outside of comments and strings, that are no variables, functions or fields.
-fn words(text: &str) -> Vec<Range<usize>> {
+/// Words with their dots, outside of comments and strings, that are no variables, functions or fields; and floating point
+/// numbers without their type.
+fn words(text: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
-    let mut found = Vec::new();
+    let (mut found, mut numbers) = (Vec::new(), Vec::new());
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         if let Some(end) = skipped(text, at) {
@@ -172,12 +190,22 @@ fn words(text: &str) -> Vec<Range<usize>> {
             }
             at += len;
         } else if byte.is_ascii_digit() {
-            at += bytes[at..].iter().take_while(|byte| part(**byte)).count();
+            let start = at;
+            let run = |at: usize| at + bytes[at..].iter().take_while(|byte| part(**byte)).count();
+            at = run(at);
+            if bytes[at - 1] == b'e' && matches!(bytes.get(at), Some(b'-' | b'+')) {
+                at = run(at + 1);
+            }
+            let number = &text[start..at];
+            let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'-' | b'+');
+            if number.contains(['.', 'e']) && number.bytes().all(plain) && number.matches('.').count() < 2 {
+                numbers.push(start..at);
+            }
         } else {
             at += text[at..].chars().next().map_or(1, char::len_utf8);
         }
     }
-    found
+    (found, numbers)
 }
 
 /// Returns the parts between parentheses, the first of which is at `open`, separated by commas, and the place of the last one.
