@@ -61,6 +61,9 @@ pub(super) fn relay(found: Vec<Diagnostic>, program: Program<'_>) -> Vec<Diagnos
     };
     let unbound: Vec<&Diagnostic> = found.iter().filter(numbered).collect();
     let whole = text.contains("def ") || text.contains("fn");
+    // Of a piece with `let`s several names are unknown.
+    let all: Vec<&Diagnostic> = found.iter().filter(|d| d.code == "relay-unbound-var").collect();
+    let unbound = if unbound.is_empty() && all.len() > 1 { all } else { unbound };
     if let (false, Some(first)) = (whole, unbound.first()) {
         let name = |d: &&Diagnostic| d.span.and_then(|s| text.get(s.start as usize..s.end as usize)).unwrap_or("").to_owned();
         let names: Vec<String> =
@@ -222,11 +225,14 @@ fn unknown_names(errors: &[Diagnostic], program: Program<'_>) -> Option<Diagnost
     if places.len() > 1 {
         cause.notes.push(format!("first used: {}", places.iter().map(used).collect::<Vec<String>>().join(", ")));
     }
-    let called = |(at, name): &(u32, &str)| text[*at as usize + name.len()..].starts_with('(');
+    let called = |(at, name): &(u32, &str)| {
+        let at = *at as usize;
+        text[at + name.len()..].starts_with('(') || text[..at].ends_with("call_tir(")
+    };
     if let Some((_, function)) = places.iter().find(|place| called(place)) {
         cause.notes.push(format!(
-            "`{function}` is a function of Python that the text does not have: paste what `.script()` prints of the program, where \
-             its calls are written out"
+            "`{function}` is a function that the text does not have: paste what `.script()` prints of the whole program, where \
+             calls of Python are written out"
         ));
         places.retain(|place| !called(place));
     }
