@@ -105,7 +105,8 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
         Ok(selected) => selected,
         Err(error) => return refused(error),
     };
-    if (script || super::is_script(&text.text)) && selected.is_none() {
+    let python = script || super::is_script(&text.text);
+    if selected.is_none() && (python || !is_relay(&text.text) || text.text.contains("\"\"\"")) {
         // Programs in the strings of a script that reads them.
         if let Some((inner, note)) = in_string(&text) {
             notes.push(note);
@@ -116,7 +117,7 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
                 relay::select(&inner, options).ok().flatten()
             };
             selected = Some(found.unwrap_or((inner, Vec::new(), Vec::new())));
-        } else if super::is_script(&text.text) || !is_relay(&text.text) {
+        } else if python && (super::is_script(&text.text) || !is_relay(&text.text)) {
             let error = foreign::other(&text.text).unwrap_or_else(|| foreign::python(&text.text));
             return refused(place(error, &text));
         }
