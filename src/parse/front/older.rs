@@ -70,6 +70,8 @@ pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(
             notes.push(if fix.is_empty() { note } else { note.with_fix("Write it as today", fix) });
         }
     };
+    // The end of the last device that is written out.
+    let mut written = 0;
     for range in numbers {
         let message = "a floating point number is written with its type: `0.5f`".to_owned();
         note(&mut notes, message, &range, &format!("{}f", &text[range.clone()]));
@@ -77,11 +79,12 @@ pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(
     }
     for (index, range) in words.iter().enumerate() {
         let word = &text[range.clone()];
-        if matches!(word, "VirtualDevice" | "SEScope") && text[range.end..].starts_with('(') {
+        if matches!(word, "VirtualDevice" | "SEScope") && text[range.end..].starts_with('(') && range.start >= written {
             // A device that is written out, alone or in a list: `, virtual_device=VirtualDevice(...)`.
             let head = text[..range.start].trim_end_matches('[');
             let Some(name) = head.strip_suffix('=') else { continue };
             let end = arguments(text, if head.len() < range.start { head.len() } else { range.end }).1;
+            written = end;
             let name = name.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
             let start = name.trim_end_matches([' ', ',']).len();
             let braces = usize::from(text[..start].ends_with('{') && text[end..].get(1..2) == Some("}"));
