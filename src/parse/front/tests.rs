@@ -230,6 +230,15 @@ fn no_text_makes_it_fail() {
         "(",
         "'",
         "\n",
+        "R\"(",
+        "<br>&lt;",
+        "[1m",
+        "\u{201c}",
+        "^^^\n",
+        " 1 ",
+        "=[VirtualDevice(",
+        "1e-",
+        "> \u{2502} ",
     ];
     for a in pieces {
         for b in pieces {
@@ -268,7 +277,14 @@ fn a_function_of_topi_without_an_operator_is_named() {
 
 #[test]
 fn work_grows_with_the_text_and_not_faster() {
-    let patterns = ["\x1b[", "@T.prim_func\ndef f():\n    pass\n", "@T.prim_func\ndef f():\n    T.evaluate(n)\nn = 1\n"];
+    let patterns = [
+        "\x1b[",
+        "@T.prim_func\ndef f():\n    pass\n",
+        "@T.prim_func\ndef f():\n    T.evaluate(n)\nn = 1\n",
+        "> @T.a(x)\n",
+        " R\"(",
+        "\"@T.a\", ",
+    ];
     let work = |pattern: &str, times: usize| {
         let text = pattern.repeat(times);
         effort::of(|| drop(parse(&mut Store::new(), &text)))

@@ -65,19 +65,15 @@ fn patch(source: &Text) -> Option<(Text, &'static str)> {
     if !bare && !text.lines().any(hunk) {
         return None;
     }
-    let mut out = Text::default();
-    let (mut at, mut inside) = (0, bare);
-    for line in text.split_inclusive('\n') {
-        let range = at..at + line.len();
-        at = range.end;
-        if hunk(line) {
-            inside = true;
-        } else if inside && line.starts_with([' ', '+']) && !line.starts_with("+++ ") {
-            out.copy(source, range.start + 1..range.end);
-        } else if inside && line.trim().is_empty() {
-            out.copy(source, range);
+    let mut inside = bare;
+    let out = select(source, &mut |line| {
+        inside |= hunk(line);
+        match inside && !hunk(line) {
+            true if line.starts_with([' ', '+']) && !line.starts_with("+++ ") => Some(1),
+            true if line.trim().is_empty() => Some(0),
+            _ => None,
         }
-    }
+    });
     Some((out, "this is a patch: the text as it is afterwards is read"))
 }
 
@@ -387,24 +383,23 @@ fn fences(source: &Text) -> Option<(Text, &'static str)> {
     Some((out, "this is Markdown: the code between its fences is read"))
 }
 
-/// The prompts of Python: what was typed behind them, when that is a program.
-fn prompts(source: &Text) -> Option<(Text, &'static str)> {
+/// The lines of a text, each from the place on that `from` gives; lines without one are left out.
+fn select(source: &Text, from: &mut dyn FnMut(&str) -> Option<usize>) -> Text {
     let mut out = Text::default();
-    for line in lines(&source.text) {
-        if let Some(len) = prompt(&source.text[line.clone()]) {
-            out.copy(source, line.start + len..line.end);
+    let mut at = 0;
+    for line in source.text.split_inclusive('\n') {
+        if let Some(skipped) = from(line) {
+            out.copy(source, at + skipped.min(line.trim_end_matches(['\r', '\n']).len())..at + line.len());
         }
+        at += line.len();
     }
-    looks_like_program(&out.text).then_some((out, "the prompts of Python are left out"))
+    out
 }
 
-/// The lines of a text with their ends.
-fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
-    text.split_inclusive('\n').map(move |line| {
-        at += line.len();
-        at - line.len()..at
-    })
+/// The prompts of Python: what was typed behind them, when that is a program.
+fn prompts(source: &Text) -> Option<(Text, &'static str)> {
+    let out = select(source, &mut prompt);
+    looks_like_program(&out.text).then_some((out, "the prompts of Python are left out"))
 }
 
 fn prompt(line: &str) -> Option<usize> {
@@ -420,30 +415,23 @@ fn prompt(line: &str) -> Option<usize> {
 
 /// Lines that underline another one, as TVM prints them in its messages.
 fn underlines(source: &Text) -> Option<(Text, &'static str)> {
-    let text = source.text.as_str();
-    let marks = |line: &Range<usize>| {
-        let line = text[line.clone()].trim();
-        !line.is_empty() && line.bytes().all(|byte| byte == b'^')
-    };
-    let mut out = Text::default();
-    lines(text).filter(|line| !marks(line)).for_each(|line| out.copy(source, line));
-    (out.text.len() < text.len()).then_some((out, "lines that underline others are left out"))
+    let marks = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte == b'^');
+    let out = select(source, &mut |line| (!marks(line.trim())).then_some(0));
+    (out.text.len() < source.text.len()).then_some((out, "lines that underline others are left out"))
 }
 
 /// Lines that have nothing but the number of another line.
 fn numbers(source: &Text) -> Option<(Text, &'static str)> {
-    let text = source.text.as_str();
-    let mut out = Text::default();
     let (mut last, mut count, mut others) = (None, 0, 0);
-    for line in lines(text) {
-        let number = text[line.clone()].trim().parse::<u32>().ok();
+    let out = select(source, &mut |line| {
+        let number = line.trim().parse::<u32>().ok();
         if number.is_some_and(|number| last.is_none_or(|last: u32| number.wrapping_sub(last) == 1)) {
             (last, count) = (number, count + 1);
-        } else {
-            others += usize::from(!text[line.clone()].trim().is_empty());
-            out.copy(source, line);
+            return None;
         }
-    }
+        others += usize::from(!line.trim().is_empty());
+        Some(0)
+    });
     (count > 2 && count * 2 >= others).then_some((out, NUMBERS))
 }
 
@@ -452,42 +440,45 @@ const NUMBERS: &str = "the numbers of the lines are left out";
 /// What stands before each line, or before the first one of a program: quotes of mail, numbers, times of a log.
 fn prefixes(source: &Text) -> Option<(Text, &'static str)> {
     let text = source.text.as_str();
-    let lines: Vec<Range<usize>> = lines(text).collect();
-    let begins = |line: &Range<usize>| begin(&text[line.clone()]);
-    let first = lines.iter().position(|line| begins(line).is_some() || looks_like_program(&text[line.clone()]))?;
-    let (start, len) = (lines[first].start, begins(&lines[first])?);
-    let prefix = &text[start..start + len];
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let first = lines.iter().position(|line| begin(line).is_some() || looks_like_program(line))?;
+    let (prefix, rest) = lines[first].split_at(begin(lines[first])?);
     let core = prefix.trim_end();
     // A comment stays one, and what another program follows that begins its line is perhaps said of it.
     let (comment, alone) = (core.trim_start().starts_with(['#', '/']), looks_like_program(text));
-    if comment || alone && text[start + len..].starts_with('@') {
+    if comment || alone && rest.starts_with('@') {
         return None;
     }
-    // The lines around it that have it, too, each with the place behind it.
-    let behind = |line: &Range<usize>| like(core, text[line.clone()].trim_end()).map(|len| line.start + len..line.end);
-    let fits = |line: &&Range<usize>| behind(line).is_some() || text[(*line).clone()].trim().is_empty();
-    let before = lines[..first].iter().rev().take_while(fits).count();
-    let after = lines[first..].iter().take_while(fits).count();
-    let run: Vec<Range<usize>> = lines[first - before..first + after].iter().filter_map(behind).collect();
-    let mut out = Text::default();
-    let filled = |line: &&Range<usize>| !text[(*line).clone()].trim().is_empty();
-    if alone || run.iter().filter(filled).count() < 2 {
-        let next = lines[first + 1..].iter().find(filled).map_or("", |line| text[line.clone()].trim_start());
-        if text[start + len..].starts_with('@') && !["@", "def ", "class "].iter().any(|head| next.starts_with(head)) {
+    // The lines around it that have it, too.
+    let behind = |line: &str| like(core, line.trim_end());
+    let fits = |line: &&&str| behind(line).is_some() || line.trim().is_empty();
+    let start = first - lines[..first].iter().rev().take_while(fits).count();
+    let end = first + lines[first..].iter().take_while(fits).count();
+    let blanks = |line: &str| line.len() - line.trim_start().len();
+    let (mut count, mut indent) = (0, prefix.len() - core.len());
+    for line in &lines[start..end] {
+        let rest = behind(line).map_or("", |len| &line[len..]);
+        if !rest.trim().is_empty() {
+            (count, indent) = (count + 1, indent.min(blanks(rest)));
+        }
+    }
+    let mut at = 0;
+    if alone || count < 2 {
+        let next = lines[first + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty()).unwrap_or("");
+        if rest.starts_with('@') && !["@", "def ", "class "].iter().any(|head| next.starts_with(head)) {
             return None;
         }
-        for line in &lines {
-            let at = line.start + begins(line).unwrap_or(0);
-            let skipped = *line == lines[first] || !text[at..].starts_with('@');
-            out.copy(source, if skipped { at } else { line.start }..line.end);
-        }
+        let out = select(source, &mut |line| {
+            at += 1;
+            begin(line).filter(|len| at == first + 1 || !line[*len..].starts_with('@')).or(Some(0))
+        });
         return Some((out, "what stands before the first line of the program is left out"));
     }
-    let blanks = |line: &Range<usize>| text[line.clone()].len() - text[line.clone()].trim_start().len();
-    let indent = run.iter().filter(filled).map(blanks).min().unwrap_or(0).min(prefix.len() - core.len());
-    for line in run {
-        out.copy(source, line.start + blanks(&line).min(indent)..line.end);
-    }
+    let out = select(source, &mut |line| {
+        at += 1;
+        let len = behind(line).filter(|_| (start..end).contains(&(at - 1)))?;
+        Some(len + blanks(&line[len..]).min(indent))
+    });
     let numbered = core.trim_start().trim_end_matches([':', '|', '.']).bytes().all(|byte| byte.is_ascii_digit());
     Some((out, if numbered { NUMBERS } else { "what stands before each line is left out" }))
 }
