@@ -72,7 +72,9 @@ pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(
     };
     // The end of the last device that is written out.
     let mut written = 0;
-    for range in numbers {
+    // TVM 0.6 printed attributes so.
+    let is_old = text.lines().any(|line| line.starts_with("v0.0."));
+    for range in numbers.into_iter().filter(|_| is_old) {
         let message = "a floating point number is written with its type: `0.5f`".to_owned();
         note(&mut notes, message, &range, &format!("{}f", &text[range.clone()]));
         edits.push((range.end..range.end, "f".to_owned()));
