@@ -60,6 +60,12 @@ const OTHERS: &[Language] = &[
         help: "take them out, or paste what `print(mod)` prints",
     },
     Language {
+        marks: &["FunctionNode(", "CallNode(", "IRModule({", "name_hint=\""],
+        also: &[],
+        what: "this is how C++ or `dump_ast` shows the nodes of a program, which no TVM reads back",
+        help: "print the module: `print(mod)`, or `mod.script()`",
+    },
+    Language {
         marks: &["def apply_trace(", "sch.get_block(", "sch.get_sblock("],
         also: &[],
         what: "this is the trace of a schedule, and the program that it schedules is not in the text",
@@ -171,12 +177,15 @@ pub(super) fn python(text: &str) -> Diagnostic {
     let start = text.find(first).unwrap_or(0);
     let place = Span::new(start, start + first.len());
     let fragment = ["block(", "sblock(", "grid(", "axis.", "serial(", "alloc_buffer(", "decl_buffer(", "allocate("];
-    if fragment.iter().any(|mark| ["T.", "tir."].iter().any(|of| text.contains(&format!("{of}{mark}")))) {
+    // A function that has types of TVM lacks its decorator alone.
+    let typed = |line: &str| line.trim_start().starts_with("def ") && ["T.", "R."].iter().any(|of| line.contains(of));
+    let bare = text.lines().any(typed);
+    if !bare && fragment.iter().any(|mark| ["T.", "tir."].iter().any(|of| text.contains(&format!("{of}{mark}")))) {
         let message = "this is a piece of a tensor program: the function around it is missing";
         return Diagnostic::error("front-fragment", message, place)
             .with_note("put it into `@T.prim_func` `def main(...):` with the buffers that it uses as parameters");
     }
-    if text.contains("R.dataflow(") || text.contains("R.call_tir(") {
+    if !bare && (text.contains("R.dataflow(") || text.contains("R.call_tir(")) {
         let message = "this is a piece of a program of Relax: the function around it is missing";
         return Diagnostic::error("front-fragment", message, place)
             .with_note("put it into `@R.function` `def main(...):` with the tensors that it uses as parameters");

@@ -465,7 +465,7 @@ fn the_underlined_program_of_a_message_is_read() {
 fn relay_of_an_old_log_has_numbers_and_devices_that_no_tvm_reads() {
     let device = "VirtualDevice(device_type=1, virtual_device_id=0, target=Target(id=55d0, kind='llvm', keys={'cpu'}))";
     let text = format!(
-        "def @main(%x {{virtual_device={device}}}: Tensor[(2), float32], hash=\"a\", param_se_scopes=[{0}, {0}], \
+        "v0.0.4\ndef @main(%x {{virtual_device={device}}}: Tensor[(2), float32], hash=\"a\", param_se_scopes=[{0}, {0}], \
          virtual_device={device}) -> Tensor[(2), float32] {{\n  nn.leaky_relu(%x, alpha=1e-05)\n}}\n",
         device.replace("VirtualDevice", "SEScope"),
     );
@@ -484,6 +484,12 @@ fn what_is_no_program_is_named_as_what_it_is() {
         ("The Relay type checker is unable to show the following types match:\n  Tensor[(1), int32]\n", "message of TVM"),
         ("error: Undefined variable: m\n --> a.py:8:13\n   |  \n 8 |      for i in range(m):\n", "message of TVM"),
         ("v0.0.4\nfn (%x: int32) {\n  add(%x) an internal invariant was violated while typechecking ; ;\n}\n", "its errors"),
+        ("IRModule({GlobalVar(main): FunctionNode([Var(x)], CallNode(Op(nn.relu), [Var(x)]))})\n", "nodes of a program"),
+        (
+            "class M:\n    def f(A: T.Buffer((4,), \"float32\")):\n        for i in T.grid(4):\n            A[i] = T.float32(0)\n",
+            "none is decorated",
+        ),
+        ("@T.prim_func\ndef f(A: T.Buffer((4,), \"float32\")):\n    A[0] = max(A[1], 0.0)\n", "there is `T.max`"),
         ("##subgraphs[0])\n# def @main() {\n#   1\n# }\n", "all of this text is a comment"),
         ("def @main(%x: int32) {\n  @f(%x)\n}\ndef @f(%p: int32) { ... }\n", "not complete"),
         ("let %a: int32 = add(%b, %c);\nlet %d: int32 = add(%a, %b);\n", "piece of a function"),
@@ -511,4 +517,16 @@ fn each_of_several_modules_of_one_name_can_be_picked() {
     let store = &mut Store::new();
     let first = parse_with(store, &text, &Options { pick: Some("1".to_owned()), defines: Vec::new() });
     assert!(crate::print::module(store, &first.program.module, &Default::default()).contains("R.exp(x)"));
+}
+
+#[test]
+fn functions_from_the_middle_of_a_module_may_name_it() {
+    let tensor = "    @T.prim_func\n    def g(A: T.Buffer((4,), \"float32\"), B: T.Buffer((4,), \"float32\")):\n        for i in range(4):\n            \
+                  with T.sblock(\"B\"):\n                v = T.axis.spatial(4, i)\n                B[v] = A[v]\n\n";
+    let ty = "R.Tensor((4,), \"float32\")";
+    let graph = format!(
+        "    @R.function\n    def f(x: {ty}) -> {ty}:\n        cls = Module\n        y = R.call_tir(cls.g, (x,), out_ty={ty})\n        return y\n"
+    );
+    let found = read(&format!("{tensor}{graph}"));
+    assert!(!found.has_errors(), "{:?}", found.diagnostics);
 }
