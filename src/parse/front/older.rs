@@ -81,17 +81,14 @@ pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(
     }
     for (index, range) in words.iter().enumerate() {
         let word = &text[range.clone()];
-        if matches!(word, "VirtualDevice" | "SEScope") && text[range.end..].starts_with('(') && range.start >= written {
-            // A device that is written out, alone or in a list: `, virtual_device=VirtualDevice(...)`.
-            let head = text[..range.start].trim_end_matches('[');
-            let Some(name) = head.strip_suffix('=') else { continue };
-            let end = arguments(text, if head.len() < range.start { head.len() } else { range.end }).1;
-            written = end;
-            let name = name.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
-            let start = name.trim_end_matches([' ', ',']).len();
-            let braces = usize::from(text[..start].ends_with('{') && text[end..].get(1..2) == Some("}"));
-            edits.push((start - braces..(end + 1 + braces).min(text.len()), String::new()));
-            note(&mut notes, "devices that are written out are left out: no TVM reads them".to_owned(), &(start..start), "");
+        if matches!(word, "VirtualDevice" | "SEScope")
+            && range.start >= written
+            && let Some(device) = device(text, range)
+        {
+            written = device.end;
+            let at = device.start..device.start;
+            note(&mut notes, "devices that are written out are left out: no TVM reads them".to_owned(), &at, "");
+            edits.push((device, String::new()));
             continue;
         }
         let defined = index > 0 && matches!(&text[words[index - 1].clone()], "type" | "extern");
@@ -162,6 +159,16 @@ pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(
     }
     out.copy(source, at..text.len());
     Some((out, notes))
+}
+
+/// Gives the attribute with a device that is written out, alone or in a list: `, virtual_device=VirtualDevice(...)`.
+fn device(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
+    let head = text[..name.start].trim_end_matches('[');
+    let key = head.strip_suffix('=').filter(|_| text[name.end..].starts_with('('))?;
+    let end = arguments(text, if head.len() < name.start { head.len() } else { name.end }).1;
+    let start = key.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').trim_end_matches([' ', ',']).len();
+    let braces = usize::from(text[..start].ends_with('{') && text[end..].get(1..2) == Some("}"));
+    Some(start - braces..(end + 1 + braces).min(text.len()))
 }
 
 /// Gives the place behind the version of a text, or its beginning.
