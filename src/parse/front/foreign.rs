@@ -66,6 +66,12 @@ const OTHERS: &[Language] = &[
         help: "print the module: `print(mod)`, or `mod.script()`",
     },
     Language {
+        marks: &["Relax VM executable", "rx.Builder()", " dst: %"],
+        also: &[],
+        what: "this is code of Relax's virtual machine, which TVM builds from a module",
+        help: "paste the module: `mod.script()`",
+    },
+    Language {
         marks: &["def apply_trace(", "sch.get_block(", "sch.get_sblock("],
         also: &[],
         what: "this is the trace of a schedule, and the program that it schedules is not in the text",
