@@ -207,7 +207,11 @@ fn unknown_names(errors: &[Diagnostic], program: Program<'_>) -> Option<Diagnost
         sort_by(&mut places, |a, b| a.cmp(b));
     }
     let (_, first) = *places.first()?;
-    if errors.len() == 1 && places.len() == 1 {
+    let called = |(at, name): &(u32, &str)| {
+        let at = *at as usize;
+        text[at + name.len()..].starts_with('(') || text[..at].ends_with("call_tir(")
+    };
+    if errors.len() == 1 && places.len() == 1 && !called(&places[0]) {
         let mut only = error.clone();
         only.notes.push(format!("if it comes from around the program, give it a value: --define {first}={}", likely(first)));
         // A name that is misspelled has no value to ask for.
@@ -225,10 +229,6 @@ fn unknown_names(errors: &[Diagnostic], program: Program<'_>) -> Option<Diagnost
     if places.len() > 1 {
         cause.notes.push(format!("first used: {}", places.iter().map(used).collect::<Vec<String>>().join(", ")));
     }
-    let called = |(at, name): &(u32, &str)| {
-        let at = *at as usize;
-        text[at + name.len()..].starts_with('(') || text[..at].ends_with("call_tir(")
-    };
     if let Some((_, function)) = places.iter().find(|place| called(place)) {
         cause.notes.push(format!(
             "`{function}` is a function that the text does not have: paste what `.script()` prints of the whole program, where \

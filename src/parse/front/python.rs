@@ -244,6 +244,12 @@ pub(super) fn given(statement: &str) -> Vec<&str> {
         }
         return names;
     }
+    // `lv: R.Tensor((2,), dtype="float32") = ...`
+    if let Some((name, _)) = statement.split_once(':')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        return of(name).into_iter().map(|word| &name[word]).collect();
+    }
     let targets = match statement.strip_prefix("for ") {
         Some(rest) => rest.split(" in ").next().unwrap_or(""),
         None => match statement.strip_prefix("with ") {

@@ -490,6 +490,7 @@ fn what_is_no_program_is_named_as_what_it_is() {
             "none is decorated",
         ),
         ("@T.prim_func\ndef f(A: T.Buffer((4,), \"float32\")):\n    A[0] = max(A[1], 0.0)\n", "there is `T.max`"),
+        ("@main:\n  call  vm.builtin.match_shape in: %0, i2, c[1] dst: %void\n  ret   %5\n", "virtual machine"),
         ("##subgraphs[0])\n# def @main() {\n#   1\n# }\n", "all of this text is a comment"),
         ("def @main(%x: int32) {\n  @f(%x)\n}\ndef @f(%p: int32) { ... }\n", "not complete"),
         ("let %a: int32 = add(%b, %c);\nlet %d: int32 = add(%a, %b);\n", "piece of a function"),
@@ -529,4 +530,16 @@ fn functions_from_the_middle_of_a_module_may_name_it() {
     );
     let found = read(&format!("{tensor}{graph}"));
     assert!(!found.has_errors(), "{:?}", found.diagnostics);
+}
+
+#[test]
+fn a_variable_with_a_type_is_not_asked_for_where_a_function_is_unknown() {
+    let ty = "R.Tensor((4,), dtype=\"float32\")";
+    let body = format!(
+        "    lv: {ty} = R.exp(x)\n    lv1 = R.call_tir(relu, (lv,), out_ty={ty})\n    lv2: {ty} = R.add(lv1, lv)\n    return lv2\n"
+    );
+    let error = refused(&format!("@R.function\ndef main(x: {ty}) -> {ty}:\n{body}"));
+    let notes = error.notes.concat();
+    assert!(error.message.contains("`relu`") && notes.contains("`relu` is a function"), "{error:?}");
+    assert!(!error.message.contains("`lv") && !notes.contains("`lv"), "{error:?}");
 }
