@@ -68,12 +68,12 @@ pub struct Recognised {
     pub inner: Option<(String, String)>,
 }
 
-/// Says what a text is. Takes time in proportion to the text, and reads nothing.
+/// Says what a text is. Takes time in proportion to the text, and reads it only if it looks both like a program and wrapped.
 pub fn recognise(source: &str) -> Recognised {
     if saved::is_saved(source) {
         return Recognised { script: saved::is_script(source), inner: None };
     }
-    let wrapped = wrap::unwrap(source);
+    let wrapped = wrap::unwrap(source).filter(|_| !reads(source));
     let text = wrapped.as_ref().map_or(source, |(text, _)| text.text.as_str());
     let script = wrap::is_script(text) || {
         // A script of Python may hold a program of Relay in a string.
@@ -82,6 +82,12 @@ pub fn recognise(source: &str) -> Recognised {
     };
     let what = |notes: &[Diagnostic]| notes.iter().map(|note| note.message.as_str()).collect::<Vec<&str>>().join("; ");
     Recognised { script, inner: wrapped.map(|(text, notes)| (text.text, what(&notes))) }
+}
+
+/// True if a text reads as it stands: then nothing in it is taken off.
+fn reads(source: &str) -> bool {
+    let reader = if super::is_script(source) { super::relax::parse } else { super::relay::parse };
+    wrap::looks_like_program(source) && !reader(&mut Store::new(), source).has_errors()
 }
 
 /// Reads a text that does not read as it stands. `plain` is what came of reading it so, from where on in the store.

@@ -543,3 +543,11 @@ fn a_variable_with_a_type_is_not_asked_for_where_a_function_is_unknown() {
     assert!(error.message.contains("`relu`") && notes.contains("`relu` is a function"), "{error:?}");
     assert!(!error.message.contains("`lv") && !notes.contains("`lv"), "{error:?}");
 }
+
+#[test]
+fn a_text_that_reads_as_it_stands_is_not_changed_when_it_is_opened() {
+    let text = "@T.prim_func\ndef f(A: T.Buffer((4,), \"float32\")):\n    T.func_attr({\"note\": \"it\u{2019}s\"})\n    A[0] = T.float32(0)\n";
+    assert!(codes(&read(text)).is_empty() && recognise(text).inner.is_none(), "{:?}", recognise(text));
+    assert!(recognise(&text.replace("4,", "4,\u{a0}")).inner.is_some());
+    assert!(recognise("-1f\n").inner.is_none());
+}

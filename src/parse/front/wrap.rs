@@ -74,7 +74,7 @@ fn patch(source: &Text) -> Option<(Text, &'static str)> {
             _ => None,
         }
     });
-    Some((out, "this is a patch: the text as it is afterwards is read"))
+    (!bare || looks_like_program(&out.text)).then_some((out, "this is a patch: the text as it is afterwards is read"))
 }
 
 /// Characters of web pages and of editors for prose, with those that were meant.
