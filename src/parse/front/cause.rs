@@ -23,6 +23,24 @@ impl Program<'_> {
     }
 }
 
+/// Notes that name the line and column of a bracket in what was read name those of the source.
+pub(super) fn brackets(found: &mut Diagnostic, program: Program<'_>) {
+    for note in &mut found.notes {
+        let place = || -> Option<String> {
+            let (bracket, rest) = note.split_once("` in line ").filter(|(bracket, _)| bracket.len() == 2)?;
+            let ((line, rest), text) = (rest.split_once(", column ")?, program.read.text.as_str());
+            let (column, says) = rest.split_once(' ')?;
+            let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
+            let at: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+            let at = at + text[at..].chars().take(column - 1).map(char::len_utf8).sum::<usize>();
+            let place = program.read.place(Span::new(at, at));
+            let (line, column) = LineIndex::new(program.source).line_column(program.source, place.start);
+            Some(format!("{bracket}` in line {line}, column {column} {says}"))
+        };
+        *note = place().unwrap_or_else(|| std::mem::take(note));
+    }
+}
+
 /// The errors of a text of Python that a reader needs.
 pub(super) fn script(found: Vec<Diagnostic>, program: Program<'_>) -> Vec<Diagnostic> {
     let (errors, others): (Vec<Diagnostic>, Vec<Diagnostic>) = found.into_iter().partition(Diagnostic::is_error);
@@ -43,6 +61,9 @@ pub(super) fn relay(found: Vec<Diagnostic>, program: Program<'_>) -> Vec<Diagnos
     };
     let unbound: Vec<&Diagnostic> = found.iter().filter(numbered).collect();
     let whole = text.contains("def ") || text.contains("fn");
+    // Of a piece with `let`s several names are unknown.
+    let all: Vec<&Diagnostic> = found.iter().filter(|d| d.code == "relay-unbound-var").collect();
+    let unbound = if unbound.is_empty() && all.len() > 1 { all } else { unbound };
     if let (false, Some(first)) = (whole, unbound.first()) {
         let name = |d: &&Diagnostic| d.span.and_then(|s| text.get(s.start as usize..s.end as usize)).unwrap_or("").to_owned();
         let names: Vec<String> =
@@ -186,7 +207,11 @@ fn unknown_names(errors: &[Diagnostic], program: Program<'_>) -> Option<Diagnost
         sort_by(&mut places, |a, b| a.cmp(b));
     }
     let (_, first) = *places.first()?;
-    if errors.len() == 1 && places.len() == 1 {
+    let called = |(at, name): &(u32, &str)| {
+        let at = *at as usize;
+        text[at + name.len()..].starts_with('(') || text[..at].ends_with("call_tir(")
+    };
+    if errors.len() == 1 && places.len() == 1 && !called(&places[0]) {
         let mut only = error.clone();
         only.notes.push(format!("if it comes from around the program, give it a value: --define {first}={}", likely(first)));
         // A name that is misspelled has no value to ask for.
@@ -204,11 +229,10 @@ fn unknown_names(errors: &[Diagnostic], program: Program<'_>) -> Option<Diagnost
     if places.len() > 1 {
         cause.notes.push(format!("first used: {}", places.iter().map(used).collect::<Vec<String>>().join(", ")));
     }
-    let called = |(at, name): &(u32, &str)| text[*at as usize + name.len()..].starts_with('(');
     if let Some((_, function)) = places.iter().find(|place| called(place)) {
         cause.notes.push(format!(
-            "`{function}` is a function of Python that the text does not have: paste what `.script()` prints of the program, where \
-             its calls are written out"
+            "`{function}` is a function that the text does not have: paste what `.script()` prints of the whole program, where \
+             calls of Python are written out"
         ));
         places.retain(|place| !called(place));
     }

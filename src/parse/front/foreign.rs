@@ -54,7 +54,31 @@ const SCRIPTS: &[Language] = &[
 const OTHERS: &[Language] = &[
     TIRX,
     Language {
-        marks: &["primfn("],
+        marks: &["The program has been annotated with them", "an internal invariant was violated while typechecking"],
+        also: &[],
+        what: "TVM wrote its errors into this program",
+        help: "take them out, or paste what `print(mod)` prints",
+    },
+    Language {
+        marks: &["FunctionNode(", "CallNode(", "IRModule({", "name_hint=\""],
+        also: &[],
+        what: "this is how C++ or `dump_ast` shows the nodes of a program, which no TVM reads back",
+        help: "print the module: `print(mod)`, or `mod.script()`",
+    },
+    Language {
+        marks: &["Relax VM executable", "rx.Builder()", " dst: %"],
+        also: &[],
+        what: "this is code of Relax's virtual machine, which TVM builds from a module",
+        help: "paste the module: `mod.script()`",
+    },
+    Language {
+        marks: &["def apply_trace(", "sch.get_block(", "sch.get_sblock("],
+        also: &[],
+        what: "this is the trace of a schedule, and the program that it schedules is not in the text",
+        help: "paste the program; the trace goes into the pass `Schedule`",
+    },
+    Language {
+        marks: &["primfn(", ": int32, 0, ", "// attr ["],
         also: &[],
         what: "this is how TVM 0.9 and before printed tensor programs (`primfn`), which no TVM reads back",
         help: "print the module with `mod.script()`, which is TVMScript",
@@ -95,6 +119,8 @@ const OTHERS: &[Language] = &[
             "ValueError:",
             "TVMError",
             "InternalError:",
+            "The Relay type checker is unable",
+            "\n --> ",
         ],
         also: &[],
         what: "this is a message of TVM, and no whole program is in it",
@@ -157,12 +183,15 @@ pub(super) fn python(text: &str) -> Diagnostic {
     let start = text.find(first).unwrap_or(0);
     let place = Span::new(start, start + first.len());
     let fragment = ["block(", "sblock(", "grid(", "axis.", "serial(", "alloc_buffer(", "decl_buffer(", "allocate("];
-    if fragment.iter().any(|mark| ["T.", "tir."].iter().any(|of| text.contains(&format!("{of}{mark}")))) {
+    // A function that has types of TVM lacks its decorator alone.
+    let typed = |line: &str| line.trim_start().starts_with("def ") && ["T.", "R."].iter().any(|of| line.contains(of));
+    let bare = text.lines().any(typed);
+    if !bare && fragment.iter().any(|mark| ["T.", "tir."].iter().any(|of| text.contains(&format!("{of}{mark}")))) {
         let message = "this is a piece of a tensor program: the function around it is missing";
         return Diagnostic::error("front-fragment", message, place)
             .with_note("put it into `@T.prim_func` `def main(...):` with the buffers that it uses as parameters");
     }
-    if text.contains("R.dataflow(") || text.contains("R.call_tir(") {
+    if !bare && (text.contains("R.dataflow(") || text.contains("R.call_tir(")) {
         let message = "this is a piece of a program of Relax: the function around it is missing";
         return Diagnostic::error("front-fragment", message, place)
             .with_note("put it into `@R.function` `def main(...):` with the tensors that it uses as parameters");
@@ -211,9 +240,17 @@ pub(super) fn relay(text: &str) -> Option<Diagnostic> {
         let place = Span::new(start, start + mark.len());
         return Some(Diagnostic::error("front-comments", message, place).with_note("write `/* ty=... */`, or leave them out"));
     }
-    if let Some(place) = at("(...)").or_else(|| at(" ...\n")) {
+    if let Some(place) = at("(...)").or_else(|| at(" ...\n")).or_else(|| at("{ ... }")) {
         let message = "the program is not complete: `...` stands where TVM has to know something";
         return Some(Diagnostic::error("front-incomplete", message, place).with_note("write what the text leaves out"));
+    }
+    let lines = || text.lines().map(str::trim_start).filter(|line| !line.is_empty());
+    let is_comment = |line: &str| line.starts_with("//") || line.starts_with('#') && !line.starts_with("#[");
+    if lines().next().is_some() && lines().all(is_comment) {
+        return Some(
+            Diagnostic::error("front-comments", "all of this text is a comment", Span::new(0, text.lines().next()?.len()))
+                .with_note("take its marks away to read what it says"),
+        );
     }
     let comment = text.match_indices('#').find(|(start, _)| {
         let rest = &text[start + 1..];
@@ -228,13 +265,6 @@ pub(super) fn relay(text: &str) -> Option<Diagnostic> {
                 Span::new(start, end),
             )
             .with_note("this is perhaps the notation of TVM's language reference, which no TVM reads as it stands"),
-        );
-    }
-    let lines = || text.lines().map(str::trim_start).filter(|line| !line.is_empty());
-    if lines().next().is_some() && lines().all(|line| line.starts_with("//")) {
-        return Some(
-            Diagnostic::error("front-comments", "all of this text is a comment", Span::new(0, text.lines().next()?.len()))
-                .with_note("take the `//` away to read what it says"),
         );
     }
     None

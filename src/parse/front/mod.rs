@@ -33,7 +33,7 @@ use text::Text;
 /// Options of reading a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The module, function or program that is read, by its name or, of several programs of Relay, its number from 1.
+    /// The module, function or program that is read, by its name or, of several without one or of one name, its number from 1.
     pub pick: Option<String>,
     /// Values of names that the text uses and does not have, as Python writes them.
     pub defines: Vec<(String, String)>,
@@ -68,12 +68,12 @@ pub struct Recognised {
     pub inner: Option<(String, String)>,
 }
 
-/// Says what a text is. Takes time in proportion to the text, and reads nothing.
+/// Says what a text is. Takes time in proportion to the text, and reads it only if it looks both like a program and wrapped.
 pub fn recognise(source: &str) -> Recognised {
     if saved::is_saved(source) {
         return Recognised { script: saved::is_script(source), inner: None };
     }
-    let wrapped = wrap::unwrap(source);
+    let wrapped = wrap::unwrap(source).filter(|_| !reads(source));
     let text = wrapped.as_ref().map_or(source, |(text, _)| text.text.as_str());
     let script = wrap::is_script(text) || {
         // A script of Python may hold a program of Relay in a string.
@@ -82,6 +82,12 @@ pub fn recognise(source: &str) -> Recognised {
     };
     let what = |notes: &[Diagnostic]| notes.iter().map(|note| note.message.as_str()).collect::<Vec<&str>>().join("; ");
     Recognised { script, inner: wrapped.map(|(text, notes)| (text.text, what(&notes))) }
+}
+
+/// True if a text reads as it stands: then nothing in it is taken off.
+fn reads(source: &str) -> bool {
+    let reader = if super::is_script(source) { super::relax::parse } else { super::relay::parse };
+    wrap::looks_like_program(source) && !reader(&mut Store::new(), source).has_errors()
 }
 
 /// Reads a text that does not read as it stands. `plain` is what came of reading it so, from where on in the store.
@@ -105,7 +111,8 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
         Ok(selected) => selected,
         Err(error) => return refused(error),
     };
-    if (script || super::is_script(&text.text)) && selected.is_none() {
+    let python = script || super::is_script(&text.text);
+    if selected.is_none() && (python || !is_relay(&text.text) || text.text.contains("\"\"\"")) {
         // Programs in the strings of a script that reads them.
         if let Some((inner, note)) = in_string(&text) {
             notes.push(note);
@@ -116,7 +123,7 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
                 relay::select(&inner, options).ok().flatten()
             };
             selected = Some(found.unwrap_or((inner, Vec::new(), Vec::new())));
-        } else if super::is_script(&text.text) || !is_relay(&text.text) {
+        } else if python && (super::is_script(&text.text) || !is_relay(&text.text)) {
             let error = foreign::other(&text.text).unwrap_or_else(|| foreign::python(&text.text));
             return refused(place(error, &text));
         }
@@ -160,7 +167,8 @@ pub(super) fn read(store: &mut Store, source: &str, options: &Options, plain: Op
     if let (true, Some(message)) = (parsed.has_errors(), message) {
         return refused(message);
     }
-    let found = causes(parsed.diagnostics, Program { read: &program, source }, script);
+    let mut found = causes(parsed.diagnostics, Program { read: &program, source }, script);
+    found.iter_mut().for_each(|found| cause::brackets(found, Program { read: &program, source }));
     notes.extend(found.into_iter().map(|found| place(found, &program)));
     let at = |d: &Diagnostic| d.span.map_or(0, |span| span.start);
     sort_by(&mut notes, |a, b| at(a).cmp(&at(b)));

@@ -59,7 +59,7 @@ const PRELUDE: &[(&str, &[&str], &str)] = &[
 /// A text with what is otherwise today, and a note on each thing; nothing when there is none.
 pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(Text, Vec<Diagnostic>)> {
     let text = source.text.as_str();
-    let words = words(text);
+    let (words, numbers) = words(text);
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut notes = Vec::new();
     let note = |notes: &mut Vec<Diagnostic>, message: String, range: &Range<usize>, today: &str| {
@@ -70,8 +70,27 @@ pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(
             notes.push(if fix.is_empty() { note } else { note.with_fix("Write it as today", fix) });
         }
     };
+    // The end of the last device that is written out.
+    let mut written = 0;
+    // TVM 0.6 printed attributes so.
+    let is_old = text.lines().any(|line| line.starts_with("v0.0."));
+    for range in numbers.into_iter().filter(|_| is_old) {
+        let message = "a floating point number is written with its type: `0.5f`".to_owned();
+        note(&mut notes, message, &range, &format!("{}f", &text[range.clone()]));
+        edits.push((range.end..range.end, "f".to_owned()));
+    }
     for (index, range) in words.iter().enumerate() {
         let word = &text[range.clone()];
+        if matches!(word, "VirtualDevice" | "SEScope")
+            && range.start >= written
+            && let Some(device) = device(text, range)
+        {
+            written = device.end;
+            let at = device.start..device.start;
+            note(&mut notes, "devices that are written out are left out: no TVM reads them".to_owned(), &at, "");
+            edits.push((device, String::new()));
+            continue;
+        }
         let defined = index > 0 && matches!(&text[words[index - 1].clone()], "type" | "extern");
         let called = text[range.end..].starts_with('(');
         if let Some((_, value)) = defines.iter().find(|(name, _)| name == word)
@@ -142,6 +161,16 @@ pub(super) fn modernise(source: &Text, defines: &[(String, String)]) -> Option<(
     Some((out, notes))
 }
 
+/// Gives the attribute with a device that is written out, alone or in a list: `, virtual_device=VirtualDevice(...)`.
+fn device(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
+    let head = text[..name.start].trim_end_matches('[');
+    let key = head.strip_suffix('=').filter(|_| text[name.end..].starts_with('('))?;
+    let end = arguments(text, if head.len() < name.start { head.len() } else { name.end }).1;
+    let start = key.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').trim_end_matches([' ', ',']).len();
+    let braces = usize::from(text[..start].ends_with('{') && text[end..].get(1..2) == Some("}"));
+    Some(start - braces..(end + 1 + braces).min(text.len()))
+}
+
 /// Gives the place behind the version of a text, or its beginning.
 fn head(text: &str) -> usize {
     let mut at = 0;
@@ -154,11 +183,12 @@ fn head(text: &str) -> usize {
     0
 }
 
-/// Words with their dots, outside of comments and strings, that are no variables, functions or fields.
-fn words(text: &str) -> Vec<Range<usize>> {
+/// Words with their dots, outside of comments and strings, that are no variables, functions or fields; and floating point
+/// numbers without their type.
+fn words(text: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
-    let mut found = Vec::new();
+    let (mut found, mut numbers) = (Vec::new(), Vec::new());
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         if let Some(end) = skipped(text, at) {
@@ -172,12 +202,22 @@ fn words(text: &str) -> Vec<Range<usize>> {
             }
             at += len;
         } else if byte.is_ascii_digit() {
-            at += bytes[at..].iter().take_while(|byte| part(**byte)).count();
+            let start = at;
+            let run = |at: usize| at + bytes[at..].iter().take_while(|byte| part(**byte)).count();
+            at = run(at);
+            if bytes[at - 1] == b'e' && matches!(bytes.get(at), Some(b'-' | b'+')) {
+                at = run(at + 1);
+            }
+            let number = &text[start..at];
+            let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'-' | b'+');
+            if number.contains(['.', 'e']) && number.bytes().all(plain) && number.matches('.').count() < 2 {
+                numbers.push(start..at);
+            }
         } else {
             at += text[at..].chars().next().map_or(1, char::len_utf8);
         }
     }
-    found
+    (found, numbers)
 }
 
 /// Returns the parts between parentheses, the first of which is at `open`, separated by commas, and the place of the last one.

@@ -7,7 +7,7 @@ use super::text::Text;
 use super::{Choice, Options};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::sort::sort_by;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -58,11 +58,15 @@ pub(super) fn select(source: &Text, options: &Options) -> Result<Option<Selected
     let chosen = choose(&items, &programs, options.pick.as_deref())?;
     let whole_line = |item: &Item| text[found.lines[item.head].range.clone()].to_owned();
     let all = if chosen.len() == programs.len() { &[] } else { programs.as_slice() };
-    let choice = |index: &usize| {
+    let mut times: FxHashMap<&str, usize> = FxHashMap::default();
+    all.iter().for_each(|index| *times.entry(items[*index].name.as_str()).or_default() += 1);
+    let choice = |(place, index): (usize, &usize)| {
         let item = &items[*index];
-        Choice { name: item.name.clone(), head: whole_line(item), chosen: chosen.contains(index) }
+        // Programs of one name have numbers.
+        let name = if times[item.name.as_str()] == 1 { item.name.clone() } else { (place + 1).to_string() };
+        Choice { name, head: whole_line(item), chosen: chosen.contains(index) }
     };
-    let choices: Vec<Choice> = all.iter().rev().map(choice).collect();
+    let choices: Vec<Choice> = all.iter().enumerate().rev().map(choice).collect();
     let mut out = Selected { text: Text::default(), notes: Vec::new(), choices };
     write(&mut out, source, &found, (&items, &values), &chosen);
     Ok(Some(out))
@@ -117,7 +121,9 @@ fn items(text: &str, lines: &[Line], mut constants: Constants) -> (Vec<Item>, Fx
         }
         let Some(head) = lines.get(at) else { break };
         let content = &text[head.range.start..head.code];
-        let Some((class, name)) = name_of(content).filter(|_| head.indent == line.indent) else {
+        let Some((class, name)) =
+            name_of(content).filter(|_| head.indent == line.indent || at > first && head.indent > line.indent)
+        else {
             if at == first {
                 if constants.statement(content, head.indent) {
                     values.insert(at);
@@ -238,6 +244,12 @@ pub(super) fn given(statement: &str) -> Vec<&str> {
         }
         return names;
     }
+    // `lv: R.Tensor((2,), dtype="float32") = ...`
+    if let Some((name, _)) = statement.split_once(':')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        return of(name).into_iter().map(|word| &name[word]).collect();
+    }
     let targets = match statement.strip_prefix("for ") {
         Some(rest) => rest.split(" in ").next().unwrap_or(""),
         None => match statement.strip_prefix("with ") {
@@ -258,6 +270,10 @@ pub(super) fn given(statement: &str) -> Vec<&str> {
 fn choose(items: &[Item], programs: &[usize], pick: Option<&str>) -> Result<Vec<usize>, Diagnostic> {
     if let Some(pick) = pick {
         if let Some(found) = programs.iter().rev().find(|index| items[**index].name == pick) {
+            return Ok(vec![*found]);
+        }
+        let number = pick.parse::<usize>().ok().and_then(|number| programs.get(number.checked_sub(1)?));
+        if let Some(found) = number {
             return Ok(vec![*found]);
         }
         let names: Vec<String> = programs.iter().map(|index| format!("`{}`", items[*index].name)).collect();
@@ -404,7 +420,7 @@ pub(super) fn stands_for_itself(text: &str, range: &Range<usize>) -> bool {
     !given && !before.ends_with('.') && !before.ends_with("def")
 }
 
-/// Copies a part of a block with `indent` fewer blanks before each of its lines.
+/// Copies a part of a block with its lines `indent` columns further to the left.
 fn dedented(out: &mut Selected, source: &Text, range: Range<usize>, indent: usize) {
     if indent == 0 {
         out.text.copy(source, range);
@@ -414,8 +430,13 @@ fn dedented(out: &mut Selected, source: &Text, range: Range<usize>, indent: usiz
     let mut at = range.start;
     while let Some(end) = text[at..range.end].find('\n').map(|end| at + end + 1) {
         out.text.copy(source, at..end);
-        let blanks = text[end..range.end].bytes().take(indent).take_while(|b| matches!(b, b' ' | b'\t')).count();
-        at = end + blanks;
+        let mut column = 0;
+        let blanks = text[end..range.end].bytes().take_while(|byte| {
+            let is_before = column < indent && matches!(byte, b' ' | b'\t');
+            column = if *byte == b'\t' { (column / 8 + 1) * 8 } else { column + 1 };
+            is_before
+        });
+        at = end + blanks.count();
     }
     out.text.copy(source, at..range.end);
 }

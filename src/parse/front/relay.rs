@@ -12,6 +12,9 @@ struct Region<'t> {
     names: Vec<&'t str>,
 }
 
+/// The name of an expression that is a program of its own.
+const EXPRESSION: &str = "expression";
+
 /// The kind of thing that a line begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Head {
@@ -49,9 +52,13 @@ pub(super) fn select(source: &Text, options: &Options) -> Result<Option<(Text, V
     // A line that looks like a piece of a program is not left out: something is wrong with it, which is to be said.
     let is_piece = |range: &Range<usize>| {
         let line = &text[range.clone()];
-        line.contains(['{', '}'])
-            || line.ends_with(';')
-            || line.split('%').skip(1).any(|name| name.starts_with(char::is_alphanumeric))
+        // Messages of C++ and Python, and what Python prints, have brackets, too.
+        let foreign = ["::", "'", "File \""].iter().any(|mark| line.contains(mark));
+        let braces = line.trim_start().starts_with('}') || line.ends_with('{') || line.contains(" @") && line.contains('{');
+        let ends = line.ends_with(';') && line.contains('(') && !line.contains(" = ");
+        !foreign
+            && line.is_ascii()
+            && (braces || ends || line.split('%').skip(1).any(|name| name.starts_with(char::is_alphanumeric)))
     };
     if regions.len() == 1 && left_out.is_empty() || left_out.iter().any(is_piece) {
         return Ok(None);
@@ -124,7 +131,7 @@ fn regions(text: &str) -> (Vec<Region<'_>>, Vec<Range<usize>>) {
                     let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-')));
                     &rest[..end.unwrap_or(rest.len())]
                 });
-                if !name.is_empty() && now.names.contains(&name) {
+                if now.names.contains(&EXPRESSION) || !name.is_empty() && now.names.contains(&name) {
                     done.push(std::mem::take(&mut now));
                 }
                 now.names.push(name);
@@ -137,10 +144,13 @@ fn regions(text: &str) -> (Vec<Region<'_>>, Vec<Range<usize>>) {
                 now.pieces.push(at..end);
                 at = end;
             }
-            Head::Expression if now.names.is_empty() => {
+            Head::Expression if now.names.is_empty() || begins(line) => {
+                if !now.names.is_empty() {
+                    done.push(std::mem::take(&mut now));
+                }
                 // An expression that nothing is known of goes on to the end of its last line with brackets.
                 let end = expression(text, at);
-                now.names.push("");
+                now.names.push(EXPRESSION);
                 now.pieces.push(at..end);
                 at = end;
             }
@@ -225,6 +235,12 @@ fn definition(text: &str, from: usize) -> usize {
     bytes.len()
 }
 
+/// True if a line begins an expression that is a program, as Relay prints it.
+fn begins(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("fn (") || line.starts_with("free_var %")
+}
+
 fn line_at(text: &str, at: usize) -> &str {
     text[at..].split('\n').next().unwrap_or("")
 }
@@ -251,7 +267,11 @@ fn expression(text: &str, from: usize) -> usize {
                 if matches!(head(next), Head::Version | Head::Definition | Head::Metadata) {
                     return at + 1;
                 }
-                let sigil = next.starts_with(['%', '(', ')', '}', '{', ';', '/', '@', '.']) || next.contains(['%', '{']);
+                let ended = !text[..at].trim_end().ends_with([';', '=', ',', '(', '{', '>']);
+                if begins(next) && ended {
+                    return at + 1;
+                }
+                let sigil = next.contains('%') || [";", "@", "//", "/*"].iter().any(|mark| next.starts_with(mark));
                 let words = next.contains(' ') && !next.contains(['(', '%', ';']);
                 if function && !sigil && !next.is_empty() || words && !next.starts_with("let") {
                     return at + 1;

@@ -1,4 +1,4 @@
-//! Wrappings of a program: a notebook, Markdown, the colours of a terminal, prefixes of lines, a string literal, a patch.
+//! Wrappings of a program: a notebook, Markdown, a web page, the colours of a terminal, prefixes of lines, strings, a patch.
 
 use super::text::Text;
 use crate::diag::{Diagnostic, Span};
@@ -7,12 +7,12 @@ use std::ops::Range;
 
 /// Takes off what is around a text, layer by layer; says what it was.
 pub(super) fn unwrap(source: &str) -> Option<(Text, Vec<Diagnostic>)> {
-    const MOST_LAYERS: usize = 4;
+    const MOST_LAYERS: usize = 6;
     let mut text = Text::whole(source);
     let mut notes: Vec<Diagnostic> = Vec::new();
     for _ in 0..MOST_LAYERS {
-        let layers: [fn(&Text) -> Option<(Text, &'static str)>; 7] =
-            [colours, notebook, fences, patch, quotes, literal, odd_blanks];
+        let layers: [fn(&Text) -> Option<(Text, &'static str)>; 13] =
+            [colours, notebook, fences, patch, page, raw, literal, literals, prompts, underlines, numbers, prefixes, odd];
         let Some((inner, what)) = layers.iter().find_map(|layer| layer(&text)) else { break };
         let end = source.trim_end().len();
         notes.push(Diagnostic::note("front-wrapped", what, Span::new(0, end.min(source.find('\n').unwrap_or(end)))));
@@ -24,65 +24,153 @@ pub(super) fn unwrap(source: &str) -> Option<(Text, Vec<Diagnostic>)> {
 /// The escapes that colour the text of a terminal.
 fn colours(source: &Text) -> Option<(Text, &'static str)> {
     let text = source.text.as_str();
-    if !text.contains('\x1b') {
-        return None;
-    }
     let mut out = Text::default();
     let mut at = 0;
-    while let Some(start) = text[at..].find('\x1b').map(|start| at + start) {
-        out.copy(source, at..start);
-        // `ESC [`, numbers and marks, and the letter that says what they do.
-        let len = text[start + 1..].strip_prefix('[').map_or(0, |rest| {
-            let numbers = rest.bytes().take_while(|byte| matches!(byte, 0x20..=0x3f)).inspect(|_| spend(1)).count();
-            1 + numbers + usize::from(rest[numbers..].starts_with(|c: char| matches!(c, '@'..='~')))
-        });
-        spend(start + 1 + len - at);
-        at = start + 1 + len;
+    for (place, _) in text.match_indices(['\x1b', '\u{241b}', '^', '\\', '[']) {
+        if let Some(len) = (place >= at).then(|| escape(&text[place..])).flatten() {
+            out.copy(source, at..place);
+            at = place + len;
+            spend(len);
+        }
     }
     out.copy(source, at..text.len());
-    Some((out, "the colours of a terminal are left out"))
+    (at > 0).then_some((out, "the codes of a terminal are left out"))
 }
 
-/// A patch (`diff -u`): the text as it is afterwards.
+/// Returns the length of the escape that a text begins with: ESC, `[`, numbers and marks, and the letter that says what they do.
+/// The character ESC may be written in words or lost.
+fn escape(text: &str) -> Option<usize> {
+    const ESC: [&str; 6] = ["\x1b", "\u{241b}", "^[", "\\033", "\\x1b", "\\u001b"];
+    let known = ESC.iter().find(|known| text.starts_with(**known)).map_or(0, |known| known.len());
+    let Some(rest) = text[known..].strip_prefix('[') else {
+        // `^M` is the end of a line that has one more character.
+        return if text.starts_with("^M\n") { Some(2) } else { text.starts_with('\x1b').then_some(1) };
+    };
+    let numbers = rest.bytes().take_while(|byte| matches!(byte, 0x20..=0x3f)).inspect(|_| spend(1)).count();
+    let letter = rest[numbers..].starts_with(|c: char| matches!(c, '@'..='~'));
+    let colour = || {
+        let digits = !rest[..numbers].is_empty() && rest[..numbers].bytes().all(|byte| matches!(byte, b'0'..=b'9' | b';'));
+        digits && rest[numbers..].starts_with('m')
+    };
+    (known > 0 || colour()).then_some(known + 1 + numbers + usize::from(letter))
+}
+
+/// A patch (`diff -u`), perhaps without its heads: the text as it is afterwards.
 fn patch(source: &Text) -> Option<(Text, &'static str)> {
     let text = source.text.as_str();
     let hunk = |line: &str| line.starts_with("@@ -") && line[4..].contains(" @@");
-    if !text.lines().any(hunk) {
+    let changed = |line: &str| line.starts_with(['+', '-']) && !line.starts_with("->");
+    let bare = text.lines().any(changed)
+        && text.lines().all(|line| changed(line) || line.starts_with([' ', '\t']) || line.trim().is_empty());
+    if !bare && !text.lines().any(hunk) {
         return None;
     }
-    let mut out = Text::default();
-    let (mut at, mut inside) = (0, false);
-    for line in text.split_inclusive('\n') {
-        let range = at..at + line.len();
-        at = range.end;
-        if hunk(line) {
-            inside = true;
-        } else if inside && line.starts_with([' ', '+']) && !line.starts_with("+++ ") {
-            out.copy(source, range.start + 1..range.end);
-        } else if inside && line.trim().is_empty() {
-            out.copy(source, range);
+    let mut inside = bare;
+    let out = select(source, &mut |line| {
+        inside |= hunk(line);
+        match inside && !hunk(line) {
+            true if line.starts_with([' ', '+']) && !line.starts_with("+++ ") => Some(1),
+            true if line.trim().is_empty() => Some(0),
+            _ => None,
         }
-    }
-    Some((out, "this is a patch: the text as it is afterwards is read"))
+    });
+    (!bare || looks_like_program(&out.text)).then_some((out, "this is a patch: the text as it is afterwards is read"))
 }
 
-/// Blanks that are none to a reader: those of web pages.
-fn odd_blanks(source: &Text) -> Option<(Text, &'static str)> {
+/// Characters of web pages and of editors for prose, with those that were meant.
+const ODD: &[(char, &str)] = &[
+    ('\u{a0}', " "),
+    ('\u{2009}', " "),
+    ('\u{3000}', " "),
+    ('\u{200b}', ""),
+    ('\u{feff}', ""),
+    ('\u{c}', ""),
+    ('\0', ""),
+    ('\r', "\n"),
+    ('\u{201c}', "\""),
+    ('\u{201d}', "\""),
+    ('\u{2018}', "'"),
+    ('\u{2019}', "'"),
+    ('\u{2013}', "-"),
+    ('\u{2212}', "-"),
+    ('\u{2192}', "->"),
+    ('\u{ff08}', "("),
+    ('\u{ff09}', ")"),
+    ('\u{ff0c}', ","),
+    ('\u{ff1a}', ":"),
+    ('\\', ""),
+];
+
+/// Blanks, quotes and marks that a web page or an editor for prose put in.
+fn odd(source: &Text) -> Option<(Text, &'static str)> {
     let text = source.text.as_str();
-    let odd = |c: char| matches!(c, '\u{a0}' | '\u{200b}' | '\u{2009}' | '\u{3000}');
-    if !text.contains(odd) {
-        return None;
-    }
+    let escaped = text.contains("\\_") || text.contains("\\[");
     let mut out = Text::default();
-    let mut at = 0;
-    for (place, found) in text.match_indices(odd) {
-        out.copy(source, at..place);
-        let blank = if found == "\u{200b}" { "" } else { " " };
-        out.put(blank, source, place..place + found.len());
-        at = place + found.len();
+    let (mut at, mut comment) = (0, false);
+    for (place, found) in text.match_indices(|c: char| c == '\n' || c == '#' || ODD.iter().any(|(odd, _)| *odd == c)) {
+        let next = text[place + found.len()..].chars().next();
+        let Some((odd, meant)) = ODD.iter().find(|(odd, _)| found.starts_with(*odd)) else {
+            comment = found == "#" && (comment || next != Some('['));
+            continue;
+        };
+        let is_meant = match odd {
+            '\r' => next != Some('\n'),
+            // Markdown escapes its own marks.
+            '\\' => escaped && next.is_some_and(|c| "_*[]<>#".contains(c)),
+            // Punctuation of prose stays in comments, and beside letters that are none of a program.
+            '\u{2010}'.. if !meant.trim().is_empty() => {
+                let ascii = |c: Option<char>| c.is_none_or(|c| c.is_ascii() || ODD.iter().any(|(odd, _)| *odd == c));
+                !comment && ascii(next) && ascii(text[..place].chars().next_back())
+            }
+            _ => true,
+        };
+        if is_meant {
+            out.copy(source, at..place);
+            out.put(meant, source, place..place + found.len());
+            at = place + found.len();
+        }
     }
     out.copy(source, at..text.len());
-    Some((out, "blanks of a web page are read as blanks"))
+    (at > 0).then_some((out, "characters that a web page or an editor for prose put in are read as what was meant"))
+}
+
+/// The text of a page in HTML: its tags are left out, and characters with names are put in.
+fn page(source: &Text) -> Option<(Text, &'static str)> {
+    const NAMED: [(&str, &str); 9] = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&#x27;", "'"),
+        ("&nbsp;", " "),
+        ("&#160;", " "),
+        ("&amp;", "&"),
+    ];
+    const LONGEST_TAG: usize = 300;
+    let text = source.text.as_str();
+    let tags = ["<span", "<pre", "<br", "<code"].iter().any(|tag| text.contains(tag));
+    let mut out = Text::default();
+    let mut at = 0;
+    for (place, found) in text.match_indices(['<', '&']) {
+        let rest = &text[place..];
+        let (len, meant) = if found == "&" {
+            let Some((name, meant)) = NAMED.iter().find(|(name, _)| rest.starts_with(name)) else { continue };
+            (name.len(), *meant)
+        } else {
+            let name = rest[1..].strip_prefix('/').unwrap_or(&rest[1..]);
+            let len = rest.bytes().take(LONGEST_TAG).position(|byte| byte == b'>').map(|len| len + 1);
+            let Some(len) = len.filter(|_| tags && name.starts_with(|c: char| c.is_ascii_lowercase())) else { continue };
+            (len, if name.starts_with("br") && !rest[len..].starts_with('\n') { "\n" } else { "" })
+        };
+        if place >= at {
+            out.copy(source, at..place);
+            out.put(meant, source, place..place + len);
+            at = place + len;
+        }
+    }
+    out.copy(source, at..text.len());
+    (at > 0).then_some((out, "this is a part of a web page: its text is read"))
 }
 
 /// The cells of a notebook that hold code; what they printed, when no cell holds a program.
@@ -182,26 +270,72 @@ fn decode(source: &Text, range: Range<usize>, quote: u8, out: &mut Text) -> usiz
     end
 }
 
-/// A text that is one string literal.
+/// A raw string of C++ or Rust, the last one with a program.
+fn raw(source: &Text) -> Option<(Text, &'static str)> {
+    const LONGEST: usize = 16;
+    let text = source.text.as_str();
+    let mut found = None;
+    let mut at = 0;
+    for (quote, _) in text.match_indices('"') {
+        let (before, rest) = (&text[..quote], &text[quote + 1..]);
+        let Some(head) = before.strip_suffix('R').or_else(|| before.strip_suffix("r#")) else { continue };
+        // A letter before it is the end of a word.
+        if quote < at || !head.ends_with([' ', '(', ',', '=', '\n']) {
+            continue;
+        }
+        let open = rest.bytes().take(LONGEST).position(|byte| byte == b'(').filter(|_| before.ends_with('R'));
+        let close = open.map_or("\"#".to_owned(), |open| format!("){}\"", &rest[..open]));
+        let from = open.map_or(0, |open| open + 1);
+        let len = rest[from..].find(&close).unwrap_or(rest.len() - from);
+        spend(from + len);
+        if looks_like_program(&rest[from..from + len]) {
+            found = Some(quote + 1 + from..quote + 1 + from + len);
+        }
+        at = quote + 1 + from + len;
+    }
+    let mut out = Text::default();
+    out.copy(source, found?);
+    Some((out, IN_STRING))
+}
+
+/// A text that is one string of several lines.
 fn literal(source: &Text) -> Option<(Text, &'static str)> {
     let text = source.text.as_str();
     let inner = text.trim();
     let start = text.len() - text.trim_start().len();
-    for mark in ["\"\"\"", "'''", "\"", "'"] {
+    for mark in ["\"\"\"", "'''", "`"] {
         let Some(rest) = inner.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark)) else { continue };
-        let range = start + mark.len()..start + mark.len() + rest.len();
-        if mark.len() == 1 && (rest.contains('\n') || !rest.contains("\\n")) {
-            continue;
-        }
         let mut out = Text::default();
-        if mark.len() == 3 {
-            out.copy(source, range);
-        } else {
-            decode(source, range, mark.as_bytes()[0], &mut out);
-        }
-        return looks_like_program(&out.text).then_some((out, "this is a string of Python: what it says is read"));
+        out.copy(source, start + mark.len()..start + mark.len() + rest.len());
+        return looks_like_program(&out.text).then_some((out, IN_STRING));
     }
     None
+}
+
+const IN_STRING: &str = "this is a string: what it says is read";
+
+/// A program in strings of one line each: one with the escapes of its lines, or one for each line.
+fn literals(source: &Text) -> Option<(Text, &'static str)> {
+    let text = source.text.as_str();
+    if looks_like_program(text) || ["\"\"\"", "'''"].iter().any(|mark| text.contains(mark)) {
+        return None;
+    }
+    let (mut at, mut end) = (0, 0);
+    let (mut now, mut last) = (Text::default(), None);
+    while let Some(start) = text[at..].find(['"', '\'']).map(|start| at + start) {
+        let between = &text[at..start];
+        spend(between.len());
+        if between.contains(|c: char| !c.is_whitespace() && !"(),[+b\\".contains(c)) {
+            last = Some(std::mem::take(&mut now)).filter(|text| looks_like_program(&text.text)).or(last);
+        } else if between.contains(',') && !now.text.ends_with('\n') {
+            now.put("\n", source, start..start);
+        }
+        if start >= end {
+            end = text[start..].find('\n').map_or(text.len(), |end| start + end);
+        }
+        at = text.len().min(1 + decode(source, start + 1..end, text.as_bytes()[start], &mut now));
+    }
+    Some(now).filter(|text| looks_like_program(&text.text)).or(last).map(|text| (text, IN_STRING))
 }
 
 /// Code between the fences of Markdown.
@@ -249,114 +383,153 @@ fn fences(source: &Text) -> Option<(Text, &'static str)> {
     Some((out, "this is Markdown: the code between its fences is read"))
 }
 
-/// Prefixes of lines: quotes of mail, prompts of Python, numbers of lines, times of a log.
-fn quotes(source: &Text) -> Option<(Text, &'static str)> {
-    let text = source.text.as_str();
-    let kinds: [(fn(&str) -> Option<usize>, &'static str); 5] = [
-        (
-            |line| {
-                line.strip_prefix('>').filter(|rest| !rest.starts_with(">>")).map(|rest| 1 + usize::from(rest.starts_with(' ')))
-            },
-            "quoted lines are read without their marks",
-        ),
-        (prompt, "the prompts of Python are left out"),
-        (
-            |line| line.strip_prefix('|').map(|rest| 1 + usize::from(rest.starts_with(' '))),
-            "the rule beside the text is left out",
-        ),
-        (number, "the numbers of the lines are left out"),
-        (time, "what the log says before each line is left out"),
-    ];
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let filled: Vec<&str> = lines.iter().copied().filter(|line| !line.trim().is_empty()).collect();
-    if filled.len() < 2 {
-        return None;
-    }
-    for (prefix, what) in kinds {
-        let fits = filled.iter().filter(|line| prefix(line).is_some()).count();
-        if fits < 2 || fits * 10 < filled.len() * 9 {
-            continue;
+/// The lines of a text, each from the place on that `from` gives; lines without one are left out.
+fn select(source: &Text, from: &mut dyn FnMut(&str) -> Option<usize>) -> Text {
+    let mut out = Text::default();
+    let mut at = 0;
+    for line in source.text.split_inclusive('\n') {
+        if let Some(skipped) = from(line) {
+            out.copy(source, at + skipped.min(line.trim_end_matches(['\r', '\n']).len())..at + line.len());
         }
-        let mut out = Text::default();
-        let mut at = 0;
-        for line in lines {
-            let skipped = prefix(line).map_or(0, |len| len.min(line.trim_end_matches(['\r', '\n']).len()));
-            out.copy(source, at + skipped..at + line.len());
-            at += line.len();
-        }
-        return Some((out, what));
+        at += line.len();
     }
-    None
+    out
+}
+
+/// The prompts of Python: what was typed behind them, when that is a program.
+fn prompts(source: &Text) -> Option<(Text, &'static str)> {
+    let out = select(source, &mut prompt);
+    looks_like_program(&out.text).then_some((out, "the prompts of Python are left out"))
 }
 
 fn prompt(line: &str) -> Option<usize> {
-    if let Some(rest) = line.strip_prefix(">>>").or_else(|| line.strip_prefix("...")) {
-        return Some(3 + usize::from(rest.starts_with(' ')));
-    }
-    let trimmed = line.trim_start();
-    let rest = match trimmed.strip_prefix("In [") {
-        Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("]:")?,
-        None => trimmed.strip_prefix("...:")?,
+    let rest = match line.strip_prefix(">>>").or_else(|| line.strip_prefix("...")) {
+        Some(rest) => rest,
+        None => match line.trim_start().strip_prefix("In [") {
+            Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("]:")?,
+            None => line.trim_start().strip_prefix("...:")?,
+        },
     };
     Some(line.len() - rest.len() + usize::from(rest.starts_with(' ')))
 }
 
-fn number(line: &str) -> Option<usize> {
-    let trimmed = line.trim_start();
-    let rest = trimmed.trim_start_matches(|c: char| c.is_ascii_digit());
-    if rest.len() == trimmed.len() {
-        return None;
-    }
-    let behind = rest.strip_prefix([':', '|', '\t']).or_else(|| rest.strip_prefix(" |"))?;
-    Some(line.len() - behind.len() + usize::from(behind.starts_with(' ')))
+/// Lines that underline another one, as TVM prints them in its messages.
+fn underlines(source: &Text) -> Option<(Text, &'static str)> {
+    let marks = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte == b'^');
+    let out = select(source, &mut |line| (!marks(line.trim())).then_some(0));
+    (out.text.len() < source.text.len()).then_some((out, "lines that underline others are left out"))
 }
 
-const LEVELS: [&str; 6] = ["INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL", "WARN"];
-
-/// `[12:34:56] file.cc:12: `, `2024-01-02 03:04:05,678 INFO: `, `2024-01-02 03:04:05,678 - passes - INFO - `, `INFO:root:`
-fn time(line: &str) -> Option<usize> {
-    let mut rest = line;
-    for level in LEVELS {
-        if let Some(behind) = rest.strip_prefix(level).and_then(|rest| rest.strip_prefix(':')) {
-            let behind = behind.split_once(':').map_or(behind, |(_, behind)| behind);
-            return Some(line.len() - behind.len());
+/// Lines that have nothing but the number of another line.
+fn numbers(source: &Text) -> Option<(Text, &'static str)> {
+    let (mut last, mut count, mut others) = (None, 0, 0);
+    let out = select(source, &mut |line| {
+        let number = line.trim().parse::<u32>().ok();
+        if number.is_some_and(|number| last.is_none_or(|last: u32| number.wrapping_sub(last) == 1)) {
+            (last, count) = (number, count + 1);
+            return None;
         }
-    }
-    rest = rest.strip_prefix('[').unwrap_or(rest);
-    let is_time = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | '.' | ',' | ' ' | 'T' | 'Z' | '+');
-    let stamp = rest.find(|c: char| !is_time(c)).unwrap_or(rest.len());
-    if rest[..stamp].matches(':').count() < 2 {
-        return None;
-    }
-    if let Some(behind) = behind_level(&rest[stamp..]) {
-        return Some(line.len() - behind.len());
-    }
-    rest = rest[stamp..].trim_start_matches(']');
-    for mark in ["] ", ": ", "| "] {
-        // A path or a level stands between the time and what is said.
-        if let Some((before, behind)) = rest.split_once(mark)
-            && before.len() < 100
-            && !before.contains(['%', '(', '@', '{', '='])
-        {
-            return Some(line.len() - behind.len());
-        }
-    }
-    Some(line.len() - rest.strip_prefix(' ').unwrap_or(rest).len())
+        others += usize::from(!line.trim().is_empty());
+        Some(0)
+    });
+    (count > 2 && count * 2 >= others).then_some((out, NUMBERS))
 }
 
-/// The rest of a line behind the level of a log, which a time and perhaps the name of a logger precede.
-fn behind_level(rest: &str) -> Option<&str> {
-    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
-    for level in LEVELS {
-        let Some((before, behind)) = rest.split_once(level) else { continue };
-        let named = before.chars().all(|c| word(c) || matches!(c, ' ' | '-' | '[' | ']' | '|' | ':'));
-        if before.len() < 60 && named && !before.ends_with(word) && !behind.starts_with(word) {
-            let behind = behind.strip_prefix(']').unwrap_or(behind);
-            let behind = [" -", " |", ":"].iter().find_map(|mark| behind.strip_prefix(mark)).unwrap_or(behind);
-            return Some(behind.strip_prefix(' ').unwrap_or(behind));
+const NUMBERS: &str = "the numbers of the lines are left out";
+
+/// What stands before each line, or before the first one of a program: quotes of mail, numbers, times of a log.
+fn prefixes(source: &Text) -> Option<(Text, &'static str)> {
+    let text = source.text.as_str();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let first = lines.iter().position(|line| begin(line).is_some() || looks_like_program(line))?;
+    let (prefix, rest) = lines[first].split_at(begin(lines[first])?);
+    let core = prefix.trim_end();
+    // A comment stays one, and what another program follows that begins its line is perhaps said of it.
+    let (comment, alone) = (core.trim_start().starts_with(['#', '/']), looks_like_program(text));
+    if comment || alone && rest.starts_with('@') {
+        return None;
+    }
+    // The lines around it that have it, too.
+    let behind = |line: &str| like(core, line.trim_end());
+    let fits = |line: &&&str| behind(line).is_some() || line.trim().is_empty();
+    let start = first - lines[..first].iter().rev().take_while(fits).count();
+    let end = first + lines[first..].iter().take_while(fits).count();
+    let blanks = |line: &str| line.len() - line.trim_start().len();
+    let (mut count, mut indent) = (0, prefix.len() - core.len());
+    for line in &lines[start..end] {
+        let rest = behind(line).map_or("", |len| &line[len..]);
+        if !rest.trim().is_empty() {
+            (count, indent) = (count + 1, indent.min(blanks(rest)));
         }
     }
-    None
+    let mut at = 0;
+    if alone || count < 2 {
+        let next = lines[first + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty()).unwrap_or("");
+        if rest.starts_with('@') && !["@", "def ", "class "].iter().any(|head| next.starts_with(head)) {
+            return None;
+        }
+        let out = select(source, &mut |line| {
+            at += 1;
+            begin(line).filter(|len| at == first + 1 || !line[*len..].starts_with('@')).or(Some(0))
+        });
+        return Some((out, "what stands before the first line of the program is left out"));
+    }
+    let out = select(source, &mut |line| {
+        at += 1;
+        let len = behind(line).filter(|_| (start..end).contains(&(at - 1)))?;
+        Some(len + blanks(&line[len..]).min(indent))
+    });
+    let numbered = core.trim_start().trim_end_matches([':', '|', '.']).bytes().all(|byte| byte.is_ascii_digit());
+    Some((out, if numbered { NUMBERS } else { "what stands before each line is left out" }))
+}
+
+/// Returns the place in a line where a program begins behind something else.
+fn begin(line: &str) -> Option<usize> {
+    let marks = ["#[version", "def @", "fn (%", "free_var %", "let %", "%0 = ", "# from tvm.script import "];
+    let marks = marks.into_iter().chain(SCRIPT);
+    let at = marks.filter_map(|mark| line.find(mark).filter(|at| is_whole(&line[*at..]))).min()?;
+    let before = line[..at].trim();
+    let other = before.is_empty() || before.contains(['=', '%', '"', '\'', '`']) || before.ends_with(['(', '[', '{', ',']);
+    let apart = line[..at].ends_with([' ', '\t', ':', '|', '>', '+', '-', ']', '#', '*', '/']);
+    let number = before.bytes().all(|byte| byte.is_ascii_digit());
+    (!other && (apart || number)).then_some(at)
+}
+
+/// True unless prose goes on behind the mark of a program.
+fn is_whole(line: &str) -> bool {
+    let line = line.trim_end();
+    match line.as_bytes().first() {
+        Some(b'@') => line.ends_with(')') || !line.contains(' '),
+        Some(b'd') => line.contains('('),
+        _ => true,
+    }
+}
+
+/// Returns how much of a line is like a prefix: the same but for its numbers and the blanks within.
+fn like(prefix: &str, line: &str) -> Option<usize> {
+    let (prefix, bytes) = (prefix.as_bytes(), line.as_bytes());
+    let (mut of, mut at) = (0, 0);
+    while let Some(wanted) = prefix.get(of).copied().filter(|_| at < bytes.len()) {
+        let alike = |byte: &u8| match wanted {
+            b' ' | b'\t' => matches!(byte, b' ' | b'\t'),
+            b'0'..=b'9' => byte.is_ascii_digit(),
+            _ => false,
+        };
+        let run = |bytes: &[u8]| bytes.iter().inspect(|_| spend(1)).take_while(|byte| alike(byte)).count();
+        match run(&prefix[of..]) {
+            0 if wanted == bytes[at] => (of, at) = (of + 1, at + 1),
+            0 => return None,
+            wide => {
+                let len = run(&bytes[at..]);
+                // Numbers of fewer digits have more blanks before them.
+                if len == 0 && wanted.is_ascii_digit() {
+                    return None;
+                }
+                (of, at) = (of + wide, at + len);
+            }
+        }
+    }
+    Some(at)
 }
 
 /// True if a text has functions of TVM in it.
@@ -366,9 +539,8 @@ pub(super) fn looks_like_program(text: &str) -> bool {
 
 /// True if a text has decorated functions or modules.
 pub(super) fn is_script(text: &str) -> bool {
-    text.lines().any(|line| {
-        let line = line.trim_start();
-        let marks = ["@T.", "@R.", "@I.", "@tvm.script", "@ir_module", "@relax.", "@tir.", "@script", "@tvm.ir", "@Tx."];
-        marks.iter().any(|mark| line.starts_with(mark))
-    })
+    text.lines().any(|line| SCRIPT.iter().any(|mark| line.trim_start().starts_with(mark)))
 }
+
+/// Decorators that begin a program.
+const SCRIPT: [&str; 10] = ["@T.", "@R.", "@I.", "@tvm.script", "@ir_module", "@relax.", "@tir.", "@script", "@tvm.ir", "@Tx."];

@@ -1,5 +1,6 @@
 //! Reads calls as TVM's builder functions do.
 
+use super::eval::class_of;
 use super::old::topi_name;
 use super::value::{CallParts, Value};
 use super::{Node, Read, Reader};
@@ -135,6 +136,10 @@ impl<'s> Reader<'s, '_> {
                 return Err(self.error("relax-syntax", message, span));
             }
             "Tensor" | "Shape" | "Tuple" | "Callable" | "Prim" | "DTensor" | "Any" | "Object" => {
+                return Ok(Value::Type(self.ty(id)?));
+            }
+            _ if class_of(name).is_some() => {
+                self.bare_hint(id);
                 return Ok(Value::Type(self.ty(id)?));
             }
             _ => {}

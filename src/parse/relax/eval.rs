@@ -80,6 +80,12 @@ impl<'s> Reader<'s, '_> {
         if self.module_names.contains(name) {
             return Ok(Value::Module);
         }
+        // Functions that stand without their class name it.
+        let span = self.tree.span(id);
+        let before = self.tree.source.get(..span.start as usize);
+        if name.starts_with(char::is_uppercase) && before.is_some_and(|before| before.ends_with("cls = ")) {
+            return Ok(Value::Module);
+        }
         if self.globals.contains(name) {
             let span = self.span(id);
             self.refused(format!("Undefined variable: {name}. A function of the module is called through its class"), span);
@@ -314,6 +320,12 @@ impl<'s> Reader<'s, '_> {
         }
         Ok(self.plain_call(name, operands, span))
     }
+}
+
+/// Returns the type that a name of Python's classes says: `Tensor` of `relax.TensorStructInfo(...)`.
+pub(super) fn class_of(name: &str) -> Option<&str> {
+    let bare = name.strip_suffix("StructInfo").or_else(|| name.strip_suffix("Type"));
+    bare.filter(|bare| BARE.contains(bare))
 }
 
 /// Types that texts of 2022 write without `R.`.

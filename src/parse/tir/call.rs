@@ -63,7 +63,11 @@ impl<'s> Reader<'_, 's, '_> {
         }
         let given = self.positional(args)?;
         let values: Vec<Value> = given.into_iter().map(|(value, _)| value).collect();
-        let wrong = |reader: &mut Self| Err(reader.error("tir-type", format!("`{name}` does not take this"), at));
+        let wrong = |reader: &mut Self| {
+            let of_tvm = matches!(name, "min" | "max" | "abs");
+            let advice = if of_tvm { format!(": of expressions there is `T.{name}`") } else { String::new() };
+            Err(reader.error("tir-type", format!("`{name}` does not take this{advice}"), at))
+        };
         let number = |value: &Value| match value {
             Value::Int(x) => Some(*x as f64),
             Value::Float(x) => Some(*x),

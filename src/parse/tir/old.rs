@@ -68,6 +68,8 @@ pub(super) fn is_old(tree: &Tree<'_>, def: &Def) -> bool {
                 behind(tree, id).is_some_and(|(head, rest)| matches!(head, "tir" | "ty") || MARKS.contains(&rest))
             }
             Node::Subscript { value, .. } => behind(tree, value).is_some_and(|(_, rest)| matches!(rest, "Buffer" | "Ptr")),
+            // Attributes of functions: `tir.noalias`.
+            Node::Str => tree.text(tree.span(id)).trim_start_matches(['"', '\'']).starts_with("tir."),
             _ => false,
         })
 }

@@ -165,3 +165,16 @@ fn a_block_of_2021_follows_its_loops_or_gets_some() {
     assert_eq!(few, "Number of block iter var and outer loop nesting mismatch, 2 block iter vars but 1 loops");
     assert_eq!(text(grid, "            tir.bind(vi, i)\n"), "Missing block iter var binding for vj");
 }
+
+#[test]
+fn an_attribute_with_its_older_name_tells_an_older_text_without_imports() {
+    let body = "T.func_attr({\"tir.noalias\": T.bool(True)})\nA_1 = T.Buffer((16,), data=A.data)\nx: T.int32 = 1\nA_1[x] = T.float32(0)\n";
+    let head = "@I.ir_module\nclass M:\n    @T.prim_func\n    def f(A: T.Buffer((4, 4), \"float32\")):\n        ";
+    let text = format!("{head}{}\n", body.trim_end().replace('\n', "\n        "));
+    let store = &mut Store::new();
+    let parsed = read(store, &text);
+    assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
+    let printed = crate::print::module(store, &parsed.program.module, &Default::default());
+    // Today an annotation without `T.let` makes a scalar in memory.
+    assert!(printed.contains("x: T.let[T.int32] = 1\n") && printed.contains("\"tirx.noalias\""), "{printed}");
+}
