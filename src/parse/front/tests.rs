@@ -255,7 +255,6 @@ fn older_texts_that_lack_what_is_asked_today_open() {
         "#[version = \"0.0.5\"]\ndef @main(%x: List[int32]) -> int32 {\n  match (%x) { Cons(%a, _) => %a, Nil => 0 }\n}\n",
         "def @main(%x: Tensor[(1, 3, 4, 4), float32]) {\n  image.resize(%x, size=[8, 8], method=\"BILINEAR\", align_corners=True)\n}\n",
         "@relax.function\ndef foo(x: Tensor((4, 8), \"float32\"), z: Tensor(_, \"float32\")):\n    gv = relax.add(x, x)\n    return gv\n",
-        "@R.function\ndef f(x: Tensor((n, 4), \"float32\"), y: Tensor((n, 4), \"float32\")) -> Tensor:\n    return relax.add(x, y)\n",
         "@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    y = R.call_dps_packed(\"env.f\", (x,), relax.TensorStructInfo((2,), \"float32\"))\n    return y\n",
         "@R.function\ndef f(x: R.Tensor((2, 3), \"float32\")):\n    y = R.emit_te(topi.transpose, x, axes=[1, 0])\n    return topi.nn.relu(y)\n",
         "@T.prim_func\ndef f(A: T.Buffer((4,), \"float32\")):\n    p = T.allocate([1], \"float32\", \"local\")\n    B = T.buffer_decl([1], \"float32\", data=p, scope=\"local\")\n    B[0] = A[0]\n",

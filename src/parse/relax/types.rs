@@ -92,13 +92,6 @@ impl<'s> Reader<'s, '_> {
         let short = name.split_once('.').map_or(name, |(_, rest)| rest);
         match class_of(short).unwrap_or(short) {
             "Tensor" => {
-                // In 2022 a name in the shape of a parameter was its definition.
-                let is_2022 = name == "Tensor" && self.in_signature;
-                if let Some(shape) = args.get(0, "shape").filter(|_| is_2022)
-                    && let Node::Tuple(_) | Node::List(_) = self.tree.expr(shape)
-                {
-                    self.declare_names(shape);
-                }
                 let info = self.tensor_info(&args)?;
                 Ok(self.store.tensor_like(info))
             }
