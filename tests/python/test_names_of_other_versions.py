@@ -12,7 +12,7 @@ pytest.importorskip("tvm._absent")
 MOVED = {
     "tvm.dlight.gpu": "tvm.s_tir.dlight.gpu",
     "tvm.dlight.base.transform": "tvm.s_tir.dlight.base.transform",
-    "tvm.relax.vm": "tvm.relax.vm_build",
+    "tvm.relax.vm": "tvm.runtime.vm",
     "tvm.script.ir_builder.tir": "tvm.script.ir_builder.tirx",
     "tvm.script.parser.tir": "tvm.script.parser.tirx",
     "tvm.tir.block_scope": "tvm.s_tir.sblock_scope",
@@ -72,3 +72,16 @@ def test_a_class_that_is_not_here_may_have_subclasses():
 
     with pytest.raises(NotImplementedError, match="kv_cache.TIRPagedKVCache is not here"):
         Mine()
+
+
+def test_passes_over_blocks_are_found_where_they_stood():
+    assert "ConvertBlocksToOpaque" in str(tvm.tir.transform.ConvertBlocksToOpaque().info)
+    assert "StmtSimplify" in str(tvm.tir.transform.Simplify().info)
+    with pytest.raises(AttributeError, match="NoSuchPass"):
+        tvm.tir.transform.NoSuchPass()
+
+
+def test_a_program_is_built_as_up_to_0_15():
+    func = tvm.relax.Function([], tvm.relax.const(3.0), ret_ty=tvm.relax.TensorType([], "float32")).with_attr("global_symbol", "main")
+    machine = tvm.relax.vm.VirtualMachine(tvm.relax.vm.build(tvm.IRModule({"main": func}), "llvm"), tvm.cpu())
+    assert float(machine["main"]().numpy()) == 3.0

@@ -101,7 +101,7 @@ _OF_RELAY = {
 
 _MOVED = {
     "dlight": ["s_tir.dlight"],
-    "relax.vm": ["relax.vm_build"],
+    "relax.vm": ["runtime.vm"],
     "script.ir_builder.tir": ["script.ir_builder.tirx"],
     "script.parser.tir": ["script.parser.tirx"],
     "tir.block_scope": ["s_tir.sblock_scope"],
@@ -112,6 +112,7 @@ _MOVED = {
 _ALONE = "there is one process and one device"
 _COMPILED = "programs are evaluated, and no code is made of them"
 _FRAMEWORK = "models of another framework are read by that framework, which a page has not"
+_KERNELS = "its tensor programs are not written here"
 _LIBRARY = "the engine is part of the page and no library in a file"
 _MACHINE = "it is for a machine or a library of one, which a page has not"
 _READ = "the engine reads programs"
@@ -167,6 +168,7 @@ _BELOW = {
     **dict.fromkeys(("relax.distributed", "runtime.disco"), _ALONE),
     **dict.fromkeys(("s_tir.backend", "tirx.backend", "tirx.lang", "tirx.operator"), DEVICE),
     **dict.fromkeys(("relax.frontend", "relay.frontend"), _FRAMEWORK),
+    "relax.frontend.nn": _KERNELS,
     **dict.fromkeys(("driver", "runtime.executor", "runtime.profiler_vm", "support", "utils"), _COMPILED),
     **dict.fromkeys(("te", "topi"), SCHEDULES),
     **dict.fromkeys(("relax.transform.tuning_api",), _TUNING),

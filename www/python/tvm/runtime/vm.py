@@ -333,3 +333,10 @@ def _evaluated(mod, name, args, prim_func):
     except _engine.EngineError as exc:
         raise _error_of(str(exc)) or exc from None
     return to_value(get(EXPR, number))
+
+
+def build(mod, target=None, params=None, exec_mode="bytecode", **kwargs):
+    """The program for a machine: `relax.build`, which stood here in older versions."""
+    from ..relax.vm_build import build as of_relax
+
+    return of_relax(mod, target, params)
