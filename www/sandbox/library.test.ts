@@ -26,6 +26,8 @@ it("Python's library is smaller without servers, and what it keeps is whole", ()
   expect(small.length).toBeLessThan(whole.length - 100_000);
   const files = filesOf(small);
   expect(files.get("json/decoder.py")).toContain("class JSONDecoder");
+  // `import pdb` and `import doctest` read it.
+  expect(files.get("_pyrepl/utils.py")).toContain("def ");
   expect([...files.keys()].filter((name) => /^(imaplib|xmlrpc)|windows/.test(name))).toEqual([]);
 });
 
