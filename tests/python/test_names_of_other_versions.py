@@ -18,6 +18,8 @@ MOVED = {
     "tvm.tir.block_scope": "tvm.s_tir.sblock_scope",
     "tvm.tir.schedule.testing": "tvm.s_tir.schedule.testing",
     "tvm.tir.stmt": "tvm.tirx.stmt",
+    "tvm.tir.transform.transform": "tvm.tirx.transform",
+    "tvm._ffi.registry": "tvm.runtime.registry",
     "tvm.tir.tensor_intrin.cuda": "tvm.s_tir.tensor_intrin.cuda",
 }
 
@@ -85,3 +87,7 @@ def test_a_program_is_built_as_up_to_0_15():
     func = tvm.relax.Function([], tvm.relax.const(3.0), ret_ty=tvm.relax.TensorType([], "float32")).with_attr("global_symbol", "main")
     machine = tvm.relax.vm.VirtualMachine(tvm.relax.vm.build(tvm.IRModule({"main": func}), "llvm"), tvm.cpu())
     assert float(machine["main"]().numpy()) == 3.0
+
+
+def test_networks_of_relay_need_no_import():
+    assert tvm.relay.testing.mlp.get_workload(1)[0]["main"] is not None

@@ -8,6 +8,7 @@ from ._values import DataType, DataTypeCode
 from ._node import Object
 from . import runtime
 from .runtime import (
+    convert,
     cpu,
     cuda,
     device,

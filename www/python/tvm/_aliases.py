@@ -264,6 +264,8 @@ def _put(name, module):
     sys.modules[name] = module
     parent, _, tail = name.rpartition(".")
     parent = sys.modules.get(parent) or importlib.import_module(parent)
+    # A module that stands for a package of TVM's is one.
+    vars(parent).setdefault("__path__", [])
     if tail not in vars(parent):
         setattr(parent, tail, module)
 
@@ -300,7 +302,7 @@ def install():
         "_ffi.registry": tvm.runtime.registry,
         "_ffi.runtime_ctypes": tvm.runtime,
     }
-    tvm.driver.__path__ = tvm.script.parser.__path__ = []
+    tvm.driver.__path__ = []
     tvm._ffi = tvm.runtime.registry
     tvm._ffi.base = tvm.error
     for name, module in names.items():
