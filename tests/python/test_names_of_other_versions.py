@@ -91,3 +91,9 @@ def test_a_program_is_built_as_up_to_0_15():
 
 def test_networks_of_relay_need_no_import():
     assert tvm.relay.testing.mlp.get_workload(1)[0]["main"] is not None
+
+
+def test_tensor_intrinsics_are_found_beside_functions():
+    from tvm.tir.function import TensorIntrin
+
+    assert TensorIntrin is tvm.s_tir.TensorIntrin
