@@ -97,3 +97,23 @@ def test_tensor_intrinsics_are_found_beside_functions():
     from tvm.tir.function import TensorIntrin
 
     assert TensorIntrin is tvm.s_tir.TensorIntrin
+
+
+def _two_indices(i, j):
+    row = 4 * (i % 8) + j // 2
+    return row, j % 2
+
+
+def test_a_program_that_python_computes_may_have_blocks_by_their_old_name():
+    from tvm.script import tir as T
+
+    @T.prim_func
+    def filled(a: T.handle):
+        c = T.match_buffer(a, [32, 2], "float32")
+        for ax0, ax1 in T.grid(8, 8):
+            with T.block("c"):
+                i, j = T.axis.remap("SS", [ax0, ax1])
+                row, column = T.meta_var(_two_indices(i, j))
+                c[row, column] = 1.0
+
+    assert "c[4 * (i % 8) + j // 2, j % 2] = T.float32(1.0)" in filled.script()

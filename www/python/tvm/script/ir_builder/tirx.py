@@ -160,6 +160,9 @@ def sblock(name="", no_realize=False, exec_scope=""):
     return BlockFrame(name, no_realize)
 
 
+block = sblock
+
+
 def _block():
     return innermost(BlockFrame, "T.sblock()")
 
