@@ -25,4 +25,4 @@ from .operation import (
 )
 from .tensor import ComputeOp, ExternOp, PlaceholderOp, ScanOp, Tensor, TensorSlice
 
-__getattr__ = other_version("tvm.te", dict.fromkeys("create_schedule gradient Schedule schedule SpecializedCondition".split(), SCHEDULES))
+__getattr__ = other_version("tvm.te", dict.fromkeys("create_schedule decl_tensor_intrin gradient Schedule schedule SpecializedCondition".split(), SCHEDULES))
