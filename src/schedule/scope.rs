@@ -180,9 +180,14 @@ fn covers(state: &mut State<'_>, analyzer: &mut Analyzer, shape: &[PrimId], prod
         let zero = store.prim_int(0, store.prim_dtype(*extent));
         let whole = IntSet::from_range(store, zero, *extent);
         let mut within = |set: IntSet| {
-            let (min, max) = (set.lower()?, set.upper()?);
-            let (min, max) = (analyzer.canonical_simplify(store, min), analyzer.canonical_simplify(store, max));
-            let set = IntSet::intersect(store, &[IntSet::between(min, max), whole]);
+            // A set without bounds, as of indices that are read from a buffer, is the whole extent.
+            let set = match (set.lower(), set.upper()) {
+                (Some(min), Some(max)) => {
+                    IntSet::between(analyzer.canonical_simplify(store, min), analyzer.canonical_simplify(store, max))
+                }
+                _ => set,
+            };
+            let set = IntSet::intersect(store, &[set, whole]);
             let (min, max) = (set.lower()?, set.upper()?);
             Some((analyzer.simplify(store, min), analyzer.simplify(store, max)))
         };

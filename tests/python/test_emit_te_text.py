@@ -190,3 +190,9 @@ def test_a_module_that_is_not_well_formed_is_refused_unless_that_is_deliberate()
             return y
 
     assert not relax.analysis.check_well_formed(Deliberate)
+
+
+def test_an_element_of_a_tensor_is_an_operand_of_a_node():
+    a, b = te.placeholder((4,), "float16", "a"), te.placeholder((4,), "float16", "b")
+    made = te.create_prim_func([a, b, te.compute((4,), lambda i: tirx.Mul(tirx.Sub(a[i], b[i]), b[i]), name="c")])
+    assert "c[v_i] = (a[v_i] - b[v_i]) * b[v_i]" in made.script()

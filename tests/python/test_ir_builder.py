@@ -175,3 +175,13 @@ def test_gradients_of_a_variable_inside():
     made = relax.transform.Gradient("main", require_grads=inner)(Module)["main_adjoint"]
     assert len(made.ret_ty.fields[1].fields) == 1
     assert "R.broadcast_to" in str(made) and "R.multiply" not in str(made)
+
+
+def test_buffers_have_an_alignment():
+    with IRBuilder() as builder:
+        with tirx_builder.prim_func(s_tir=True):
+            a = tirx_builder.arg("a", tirx_builder.handle())
+            made = tirx_builder.match_buffer(a, (16, 16), "float16", None, None, None, "shared", align=32, offset_factor=16)
+            tirx_builder.evaluate(made[0, 0])
+    text = builder.get().script()
+    assert 'scope="shared", align=32, offset_factor=16' in text

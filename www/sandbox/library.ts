@@ -1,8 +1,8 @@
 /** Takes parts out of Python's standard library, which `pyodide` brings as a zip archive. */
 
-/** Terminals, servers and clients: there is neither a terminal nor a network in the sandbox. */
+/** Terminals, servers and clients: there is neither a terminal nor a network in the sandbox. Modules for Windows and macOS alone. */
 const ABSENT =
-  /^(_pyrepl\/|wsgiref\/|xmlrpc\/|http\/server|socketserver|imaplib|mailbox|smtplib|poplib|ftplib|nntplib|telnetlib|webbrowser)/;
+  /^(_pyrepl\/(?!__init__|trace|types|utils)|wsgiref\/|xmlrpc\/|http\/server|socketserver|imaplib|mailbox|smtplib|poplib|ftplib|nntplib|telnetlib|webbrowser|asyncio\/(proactor|windows)_|ctypes\/(macholib\/|wintypes)|multiprocessing\/popen_spawn_win32)/;
 
 const END = 0x06054b50;
 const ENTRY = 0x02014b50;

@@ -2,12 +2,13 @@
 
 __version__ = "0.27.0"
 
-from . import error
+from . import _absent, error
 from .error import DiagnosticError, InternalError, TVMError
 from ._values import DataType, DataTypeCode
 from ._node import Object
 from . import runtime
 from .runtime import (
+    convert,
     cpu,
     cuda,
     device,
@@ -41,6 +42,16 @@ from . import support, contrib
 from ._aliases import install as _install
 
 import sys as _sys
+
+__getattr__ = _absent.other_version(
+    __name__,
+    {
+        **{name: f"te.{name} is there" for name in "compute extern placeholder reduce_axis scan sum thread_axis var".split()},
+        "context": "tvm.device is there",
+        "create_schedule": _absent.SCHEDULES,
+        "lower": "passes lower a program: those of tvm.s_tir.transform and tvm.tirx.transform, or a pipeline of tvm.s_tir.pipeline",
+    },
+)
 
 nd = _sys.modules["tvm.runtime.tensor"]
 _install()

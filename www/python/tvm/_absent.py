@@ -1,8 +1,10 @@
 """Parts of TVM that are not here: their names are, so that a program which imports one runs until it uses it."""
 
-
 DEVICE = "it is part of the dialect for kernels of one device, and programs here are for none"
 """The reason for what belongs to that dialect."""
+
+SCHEDULES = "TVM 0.20 took out the schedules of tensor expressions: te.create_prim_func makes a program, and s_tir.Schedule schedules it"
+"""The reason for what belongs to those schedules."""
 
 
 class Absent:
@@ -11,6 +13,9 @@ class Absent:
     def __init__(self, name, reason):
         self._name = name
         self._reason = reason
+
+    def __mro_entries__(self, bases):
+        return (type(self._name.rpartition(".")[2], (), {"__init__": lambda _, *args, **kwargs: self()}),)
 
     def __repr__(self):
         return f"<{self._name}, which is not here>"
@@ -22,6 +27,15 @@ class Absent:
         if name.startswith("__"):
             raise AttributeError(name)
         return Absent(f"{self._name}.{name}", self._reason)
+
+
+def other_version(module, gone):
+    """The attributes that a module has in other versions of TVM: the error says what is there instead."""
+
+    def find(name):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}" + (f": {gone[name]}" if name in gone else ""))
+
+    return find
 
 
 def absent(module, reason):

@@ -5,7 +5,7 @@ import importlib.machinery
 import sys
 import types
 
-from ._absent import DEVICE, Absent
+from ._absent import DEVICE, SCHEDULES, Absent
 
 _PARTS = {
     "ir.prim": "expr",
@@ -99,20 +99,35 @@ _OF_RELAY = {
 }
 """Modules of TVM 0.19, and the one here that has their names."""
 
+_MOVED = {
+    "dlight": ["s_tir.dlight"],
+    "relax.vm": ["runtime.vm"],
+    "script.ir_builder.tir": ["script.ir_builder.tirx"],
+    "script.parser.tir": ["script.parser.tirx"],
+    "tir.block_scope": ["s_tir.sblock_scope"],
+    "tir": ["tirx", "s_tir"],
+}
+"""Packages of other versions of TVM, and the ones here that have their modules."""
+
 _ALONE = "there is one process and one device"
 _COMPILED = "programs are evaluated, and no code is made of them"
+_FRAMEWORK = "models of another framework are read by that framework, which a page has not"
+_KERNELS = "its tensor programs are not written here"
 _LIBRARY = "the engine is part of the page and no library in a file"
 _MACHINE = "it is for a machine or a library of one, which a page has not"
 _READ = "the engine reads programs"
+_RELAY = "programs of Relay are not made ones of Relax here"
 _RULES = "the engine has the rules by which operators are lowered"
 _TUNING = "tuning measures programs on machines"
 
 _REASONS = {
     "base": _LIBRARY,
+    "driver.tvmc": _COMPILED,
     "libinfo": _LIBRARY,
     "relax.base_py_module": "a module of functions of Python needs PyTorch",
     "relax.script.parser.parser": _READ,
     "relax.testing.lib_comparator": _COMPILED,
+    "relax.testing.relay_translator": _RELAY,
     "relax.transform.attach_external_modules": _COMPILED,
     "relax.transform.ipc_allreduce_rewrite": _ALONE,
     "relax.transform.legalize_ops.adreno": _RULES,
@@ -121,6 +136,7 @@ _REASONS = {
         f"relax.transform.legalize_ops.{name}": _RULES
         for name in "binary ccl create datatype distributed grad image index inspect_op linear_algebra manipulate nn qdq search statistical unary vision".split()
     },
+    "relay.frontend": _FRAMEWORK,
     "runtime.disco": _ALONE,
     "s_tir.backend": DEVICE,
     "script.parser.core.dispatch": _READ,
@@ -131,6 +147,7 @@ _REASONS = {
     "script.parser.core.utils": _READ,
     "script.parser.ir.parser": _READ,
     "target.intrin": _COMPILED,
+    "te.hybrid": SCHEDULES,
     "tirx.backend": DEVICE,
     "tirx.build": _COMPILED,
     "tirx.exec_context": DEVICE,
@@ -150,7 +167,11 @@ _BELOW = {
     **dict.fromkeys(("backend", "contrib", "exec", "micro", "relax.backend"), _MACHINE),
     **dict.fromkeys(("relax.distributed", "runtime.disco"), _ALONE),
     **dict.fromkeys(("s_tir.backend", "tirx.backend", "tirx.lang", "tirx.operator"), DEVICE),
-    **dict.fromkeys(("relax.frontend", "relay.frontend"), "models of another framework are read by that framework, which a page has not"),
+    **dict.fromkeys(("relax.frontend", "relay.frontend"), _FRAMEWORK),
+    "relax.frontend.nn": _KERNELS,
+    **dict.fromkeys(("driver", "runtime.executor", "runtime.profiler_vm", "support", "utils"), _COMPILED),
+    **dict.fromkeys(("te", "topi"), SCHEDULES),
+    **dict.fromkeys(("relax.transform.tuning_api",), _TUNING),
     **dict.fromkeys(("relay.backend", "relay.collage", "relay.op", "relay.qnn"), _COMPILED),
     **dict.fromkeys(("relay.analysis", "relay.quantize", "relay.transform"), "the engine has its rules"),
     "relay.testing": "it needs another framework, or files that are downloaded",
@@ -181,6 +202,33 @@ class _Elsewhere(types.ModuleType):
 
     def __dir__(self):
         return sorted({*super().__dir__(), *self.__all__})
+
+
+class _Moved:
+    """Finds modules of other versions of TVM where they are now."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        """The way to the module that is here, if there is one."""
+        for old, places in _MOVED.items():
+            head = f"tvm.{old}"
+            for place in places if name == head or name.startswith(f"{head}.") else ():
+                try:
+                    module = importlib.import_module(f"tvm.{place}{name[len(head) :]}")
+                except ModuleNotFoundError:
+                    continue
+                return importlib.machinery.ModuleSpec(name, _Moved, loader_state=(module, module.__spec__))
+        return None
+
+    @staticmethod
+    def create_module(spec):
+        """The module that is here."""
+        return spec.loader_state[0]
+
+    @staticmethod
+    def exec_module(module):
+        """Leaves to the module what the import wrote into it."""
+        module.__spec__ = module.__spec__.loader_state[1]
 
 
 class _Below:
@@ -216,6 +264,8 @@ def _put(name, module):
     sys.modules[name] = module
     parent, _, tail = name.rpartition(".")
     parent = sys.modules.get(parent) or importlib.import_module(parent)
+    # A module that stands for a package of TVM's is one.
+    vars(parent).setdefault("__path__", [])
     if tail not in vars(parent):
         setattr(parent, tail, module)
 
@@ -228,12 +278,6 @@ def install():
     tvm.arith = tvm.sym
     names = {
         "tir": tvm.tirx,
-        "tir.transform": tvm.tirx.transform,
-        "tir.stmt_functor": tvm.tirx.stmt_functor,
-        "tir.analysis": tvm.tirx.analysis,
-        "tir.function": tvm.tirx.function,
-        "tir.expr": tvm.tirx.expr,
-        "tir.op": tvm.tirx.op,
         "arith": tvm.sym,
         "tirx.transform.transform": tvm.tirx.transform,
         "s_tir.transform.transform": tvm.s_tir.transform,
@@ -254,7 +298,11 @@ def install():
         "tirx.script.parser": tvm.script.tirx,
         "_ffi": tvm.runtime.registry,
         "_ffi.base": tvm.error,
+        "ffi": importlib.import_module("tvm_ffi"),
+        "_ffi.registry": tvm.runtime.registry,
+        "_ffi.runtime_ctypes": tvm.runtime,
     }
+    tvm.driver.__path__ = []
     tvm._ffi = tvm.runtime.registry
     tvm._ffi.base = tvm.error
     for name, module in names.items():
@@ -266,4 +314,7 @@ def install():
         if full not in sys.modules:
             _put(full, _Elsewhere(full, place if place in (None, "ast") else f"tvm.{place}", _REASONS.get(name)))
     # The page reads the package anew for each run.
-    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != _Below.__name__] + [_Below]
+    others = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") not in ("_Below", "_Moved")]
+    sys.meta_path[:] = [_Moved, *others, _Below]
+    tvm.dlight = tvm.s_tir.dlight
+    tvm.script.ir_builder.tir = tvm.script.ir_builder.tirx

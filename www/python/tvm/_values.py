@@ -129,6 +129,10 @@ class DataType(str):
         text = name if name is not None else str(text)
         return str.__new__(cls, {"": "void", "bool_": "bool"}.get(text, text))
 
+    def __repr__(self):
+        text = str.__repr__(self)
+        return f"dtype({text})" if _engine.is_relax() else text
+
     def _parts(self):
         base, _, lanes = self.partition("x") if not self.startswith("custom") else (str(self), "", "")
         if base in _SMALL:

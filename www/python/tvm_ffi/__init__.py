@@ -7,7 +7,9 @@ from tvm.ir.base import (  # noqa: F401
     structural_equal,
     structural_hash,
 )
-from tvm.runtime import convert, from_dlpack  # noqa: F401
+from tvm.runtime import Device, Module, Tensor, convert, device, from_dlpack  # noqa: F401
+from tvm.runtime.device import DLDeviceType  # noqa: F401
+from tvm.runtime.registry import PackedFunc as Function  # noqa: F401
 from tvm.runtime.registry import (  # noqa: F401
     get_global_func,
     register_global_func,

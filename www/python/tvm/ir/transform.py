@@ -277,7 +277,7 @@ class Sequential(Pass):
 
 _user_passes = []
 _given = {}
-"""Modules that passes of the user's gave in this run, by their words: the result of the run is that very object."""
+"""The module of this run and those that passes of the user's gave in it, by their words: passes get these very objects."""
 
 
 class UserPass(Pass):
@@ -312,11 +312,14 @@ def run(pass_, mod):
     words = mod._words()
     descs = []
     which = pass_._describe(descs)
+    outer = dict(_given)
+    _given[tuple(words)] = mod
     try:
         new = _engine.call("user_run", descs, which, _engine.words(words))
         given = _given.get(tuple(new))
     finally:
         _given.clear()
+        _given.update(outer)
         for text in _engine.call("user_printed"):
             print(text)
     if given is not None:
@@ -353,12 +356,12 @@ def _on_call(what, index, words, info):
 
         return related(info, words)
     if what == "module":
-        mod = IRModule._of_words(words)
+        # A pass may write into the module that it is given, which is the caller's own before anything has changed.
+        mod = _given.get(tuple(words)) or IRModule._of_words(words)
         new = _user_passes[index]._apply(mod)
-        if new is mod:
-            return _engine.words(words)
         made = new._words()
-        _given[tuple(made)] = new
+        if new is not mod or list(made) != list(words):
+            _given[tuple(made)] = new
         return _engine.words(made)
     if what == "function":
         pass_ = _user_passes[index]

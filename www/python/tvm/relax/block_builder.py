@@ -179,12 +179,16 @@ class BlockBuilder:
         return var
 
     def _adopt(self, var, expr):
-        """The value that was bound has its type now: the object that was given has, too."""
-        if expr.__dict__.get("_ty") is not None or isinstance(expr, Var) or not _shallow(expr):
+        """The value that was bound has its type now, and so have its parts: the objects that were given have, too."""
+        shallow = _shallow(expr)
+        if isinstance(expr, Var) or shallow and expr.__dict__.get("_ty") is not None:
             return
         found = self._do(Build.LOOKUP_BINDING, var._e)[0]
         if found and found - 1 != expr.__dict__.get("_e"):
-            self._retype(expr, found - 1)
+            if shallow:
+                self._retype(expr, found - 1)
+            else:
+                _type_parts(expr, get(EXPR, found - 1))
 
     @staticmethod
     def _retype(expr, number_):
@@ -352,6 +356,17 @@ def _shallow(expr):
     if isinstance(expr, Tuple):
         return not any(isinstance(field, (Call, TupleGetItem)) or isinstance(field, Tuple) and not _shallow(field) for field in expr.fields)
     return not isinstance(expr, TupleGetItem) or not isinstance(expr.tuple_value, (Call, TupleGetItem))
+
+
+def _type_parts(expr, bound):
+    """Gives the calls in an expression the types of the variables to which they were bound."""
+    pairs = [(expr, bound)]
+    while pairs:
+        old, new = pairs.pop()
+        for name in ("args", "fields"):
+            pairs += zip(getattr(old, name, ()), getattr(new, name, ()))
+        if isinstance(new, Var) and not isinstance(old, Var) and old.ty is MISSING:
+            old.ty = new.ty
 
 
 def _ret_type(ty, params):

@@ -1,5 +1,6 @@
 """Relay, as TVM 0.19 has it: programs as graphs of expressions, passes over them, patterns, and their evaluation."""
 
+import importlib as _importlib
 import sys as _sys
 
 from . import ty
@@ -79,6 +80,13 @@ def _operators():
     for name in [*relay_operators(), *op._make.OTHER_NAMES, *op._make.BY_HAND, *op._more.BY_HAND]:
         if "." not in name and not hasattr(here, name):
             setattr(here, name, getattr(op, name))
+
+
+def __getattr__(name):
+    # Most scripts import networks by themselves.
+    if name != "testing":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _importlib.import_module("tvm.relay.testing")
 
 
 def ShapeVar(name):

@@ -22,7 +22,7 @@ from .device import (  # noqa: F401
 from .object_path import ObjectPath, ObjectPathPair  # noqa: F401
 from .params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file  # noqa: F401
 from .registry import PackedFunc, get_global_func, register_global_func, register_object  # noqa: F401
-from .tensor import Tensor, empty, from_dlpack, tensor  # noqa: F401
+from .tensor import NDArray, Tensor, empty, from_dlpack, tensor  # noqa: F401
 from .vm import Module, VirtualMachine, load_module  # noqa: F401
 
 ShapeTuple = tuple

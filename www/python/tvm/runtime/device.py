@@ -1,6 +1,15 @@
 """Devices. Programs run in the evaluator; a device is a name."""
 
+import enum
+
 from .._node import Object
+
+
+class DLDeviceType(enum.IntEnum):
+    """The kinds of devices by their numbers."""
+
+    kDLCPU, kDLCUDA, kDLCUDAHost, kDLOpenCL, kDLVulkan, kDLMetal, kDLVPI, kDLROCM, kDLROCMHost = 1, 2, 3, 4, 7, 8, 9, 10, 11
+    kDLExtDev, kDLCUDAManaged, kDLOneAPI, kDLWebGPU, kDLHexagon, kDLMAIA, kDLTrn = range(12, 19)
 
 
 RPC_SESS_MASK = 128

@@ -16,23 +16,32 @@ class VMInstrumentReturnKind(enum.IntEnum):
     NO_OP, SKIP_RUN = 0, 1
 
 
+class _NoImports(Array):
+    """No modules of other devices; who asks for one is told why."""
+
+    def __getitem__(self, place):
+        if isinstance(place, int):
+            raise IndexError("no module of another device: no code is generated here, programs are evaluated")
+        return super().__getitem__(place)
+
+
 class Module(Object):
     """A program that can be run."""
 
     def __init__(self, mod, target=None):
-        self.mod = mod
+        self._mod = mod
         self.target = target
         names = [var.name_hint for var in mod.functions] if "main" not in mod else ["main"]
         self.entry_name = names[0] if len(names) == 1 else "main"
 
     def __getitem__(self, name):
-        if not self.mod._relay and name not in self.mod:
+        if not self._mod._relay and name not in self._mod:
             raise AttributeError(f"Module has no function '{name}'")
-        return lambda *args: run(self.mod, name, args)
+        return lambda *args: run(self._mod, name, args)
 
     def params_of(self, name):
         """Names of the parameters of a function."""
-        return [param.name for param in self.mod[name].params]
+        return [param.name for param in self._mod[name].params]
 
     def get_function(self, name, query_imports=False):
         """A function that can be called."""
@@ -50,11 +59,16 @@ class Module(Object):
     is_runnable, is_binary_serializable, is_compilation_exportable = True, False, False
 
     @property
+    def mod(self):
+        """The module of an executable: here both are one."""
+        return self
+
+    @property
     def imports(self):
         """Modules of other devices: there are none."""
-        return Array()
+        return _NoImports()
 
-    imports_ = imports
+    imports_ = imported_modules = imports
 
     def clear_imports(self):
         """Forgets the modules of other devices."""
@@ -65,7 +79,7 @@ class Module(Object):
 
     def implements_function(self, name, query_imports=False):
         """True if there is a function of a name."""
-        return name in self.mod
+        return name in self._mod
 
     def get_function_doc(self, name, query_imports=False):
         """A text about a function: there is none."""
@@ -94,7 +108,7 @@ class Module(Object):
     def export_library(self, file_name, *args, **kwargs):
         """Writes the program itself, which `load_module` reads: nothing is compiled."""
         with open(file_name, "w", encoding="utf-8") as file:
-            file.write(_HEAD + self.mod.script(show_meta=True))
+            file.write(_HEAD + self._mod.script(show_meta=True))
 
     inspect_source = get_source = _not_compiled
 
@@ -319,3 +333,10 @@ def _evaluated(mod, name, args, prim_func):
     except _engine.EngineError as exc:
         raise _error_of(str(exc)) or exc from None
     return to_value(get(EXPR, number))
+
+
+def build(mod, target=None, params=None, exec_mode="bytecode", **kwargs):
+    """The program for a machine: `relax.build`, which stood here in older versions."""
+    from ..relax.vm_build import build as of_relax
+
+    return of_relax(mod, target, params)

@@ -22,6 +22,7 @@ from .stmt import *  # noqa: F403
 from .stmt import Block, BlockRealize, LetStmt
 from .function import IndexMap, PrimFunc
 from .compilation_pipeline import get_default_tir_pipeline, get_tir_pipeline, register_tir_pipeline
+from .._absent import other_version
 from . import _expr_rows, analysis, buffer, expr, function, functor, op, stmt, stmt_functor, transform
 from .functor import substitute  # noqa: F401
 from .stmt_functor import renew_defs  # noqa: F401
@@ -54,4 +55,7 @@ def __getattr__(name):
         from .. import s_tir
 
         return getattr(s_tir, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _other_version(name)
+
+
+_other_version = other_version("tvm.tirx", {"ir_builder": "programs are built by te.extern, T.prim_func and tvm.script.ir_builder"})

@@ -179,7 +179,7 @@ def convert(expr, dtype=None):
 def _scalar(value, like=None):
     if isinstance(value, Expr):
         return value
-    if isinstance(value, EqualOp):
+    if hasattr(value, "asobject"):
         return value.asobject()
     if isinstance(value, IterVar):
         return value.var

@@ -264,3 +264,12 @@ class IndexMap(Node):
 
 
 _ = (NONE, PrimType)
+
+
+def __getattr__(name):
+    # Up to 0.22 it stood here.
+    if name != "TensorIntrin":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .. import s_tir
+
+    return s_tir.TensorIntrin

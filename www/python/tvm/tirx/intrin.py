@@ -6,7 +6,7 @@ from .._values import Array, DataType
 from ..error import InternalError
 from ..ir.expr import Var
 from ..ir.type import PointerType, PrimType
-from .expr import BufferLoad, CommReducer, IntImm, IterVar, PrimCall, Reduce, StringImm, _scalar, intrinsic_op
+from .expr import BufferLoad, CommReducer, FloatImm, IntImm, IterVar, PrimCall, Reduce, StringImm, _scalar, intrinsic_op
 
 
 def _call(name, args, dtype="handle"):
@@ -180,13 +180,6 @@ def _check_bits(value, dtype):
         )
 
 
-def infinity(dtype, span=None):
-    """The infinite number of a type."""
-    from .expr import FloatImm
-
-    return FloatImm(getattr(dtype, "dtype", dtype), float("inf"))
-
-
 def _finite(x):
     x = _scalar(x)
     if x.dtype.type_code == 6:
@@ -211,7 +204,7 @@ def isinf(x, span=None):
     x = _finite(x)
     if not _is_float(x.dtype):
         return IntImm("bool", 0)
-    return logical_and(_equal(abs(x), infinity(x.dtype)), logical_not(isnan(x)))
+    return logical_and(_equal(abs(x), FloatImm(x.dtype, float("inf"))), logical_not(isnan(x)))
 
 
 def popcount(x):

@@ -15,7 +15,8 @@ from .expr import (
     Select, Sub, _lanes_of, _scalar, intrinsic_op,
 )  # fmt: skip
 from .intrin import *  # noqa: F403
-from .intrin import comm_reducer, isfinite, isinf, reinterpret, infinity  # noqa: F401
+from ._limits import infinity, max_value, min_value
+from .intrin import comm_reducer, isfinite, isinf, reinterpret  # noqa: F401
 
 
 _MOST = {"float16": 65504.0, "float32": 3.4028234663852886e38}
@@ -528,34 +529,6 @@ def logical_not(a, span=None):
     """True if a condition does not hold."""
     a = _scalar(a)
     return IntImm("bool", int(not a.value)) if isinstance(a, IntImm) else Not(a)
-
-
-def min_value(dtype, span=None):
-    """The smallest number of a type."""
-    dtype = DataType(dtype)
-    if dtype.type_code == 0:
-        return IntImm(dtype, -(1 << dtype.bits - 1))
-    if dtype.type_code in (1, 6):
-        return IntImm(dtype, 0)
-    return FloatImm(dtype, -_LARGEST.get(str(dtype), 3.4028234663852886e38))
-
-
-def max_value(dtype, span=None):
-    """The largest number of a type."""
-    dtype = DataType(dtype)
-    if dtype.type_code == 0:
-        return IntImm(dtype, (1 << dtype.bits - 1) - 1)
-    if dtype.type_code == 1:
-        return IntImm(dtype, (1 << dtype.bits) - 1)
-    return FloatImm(dtype, _LARGEST.get(str(dtype), 3.4028234663852886e38))
-
-
-_LARGEST = {
-    "float16": 65504.0,
-    "bfloat16": 3.3895313892515355e38,
-    "float32": 3.4028234663852886e38,
-    "float64": 1.7976931348623157e308,
-}
 
 
 def call_extern(dtype, func_name, *args, span=None):

@@ -22,11 +22,24 @@ fill(sys.modules[__name__], "tirx")
 UnrollLoopConfig, StmtSimplifyConfig, RemoveNoOpConfig = (CONFIGS[f"tirx.{name}"] for name in ("UnrollLoop", "StmtSimplify", "RemoveNoOp"))
 HoistIfThenElseConfig, HoistExpressionConfig = CONFIGS["s_tir.HoistIfThenElse"], CONFIGS["s_tir.HoistExpression"]
 
+_RENAMED = {
+    "CommonSubexprElimTIR": "CommonSubexprElim",
+    "MergeDynamicSharedMemoryAllocations": "MergeSharedMemoryAllocations",
+    "Simplify": "StmtSimplify",
+}
+
 
 def __getattr__(name):
     if name in ("LowerTIRx", "LowerTIRxOpaque", "TilePrimitiveDispatch"):
         return Absent(f"tvm.tirx.transform.{name}", DEVICE)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Up to 0.22 the passes over blocks stood here, and some had other names.
+    if name in _RENAMED:
+        return lambda *args, **kwargs: globals()[_RENAMED[name]]()
+    from ..s_tir import transform as s_tir
+
+    if name.startswith("_") or name not in vars(s_tir):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return vars(s_tir)[name]
 
 
 class PrimFuncPass(Pass):

@@ -93,5 +93,8 @@ def __getattr__(name):
         return importlib.import_module(f"tvm.topi.{name}")
     found = None if name.startswith("_") else _find(name)
     if found is None:
+        # Modules of schedules for devices: the finder of what is not here has them.
+        if name in ("arm_cpu", "cuda", "generic", "gpu", "hexagon", "mali", "rocm", "x86"):
+            return importlib.import_module(f"tvm.topi.{name}")
         raise AttributeError(f"module 'tvm.topi' has no attribute '{name}'")
     return found

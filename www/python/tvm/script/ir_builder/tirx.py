@@ -41,6 +41,8 @@ def _buffer(*args, **options):
     if any(isinstance(frame, PrimFuncFrame) and frame.options.get("s_tir") for frame in frames):
         # A program that is scheduled has buffers without layouts.
         options.setdefault("layout", None)
+    if "align" in options:
+        options["data_alignment"] = options.pop("align")
     return _new_buffer(*args, **options)
 
 
@@ -158,6 +160,9 @@ class BlockFrame(TIRFrame):
 def sblock(name="", no_realize=False, exec_scope=""):
     """Opens a block."""
     return BlockFrame(name, no_realize)
+
+
+block = sblock
 
 
 def _block():
@@ -479,9 +484,9 @@ def decl_buffer(shape, dtype="float32", data=None, strides=None, elem_offset=Non
     return made
 
 
-def match_buffer(param, shape, dtype="float32", **options):
+def match_buffer(param, shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", **options):
     """The buffer behind a parameter, or a part of another buffer."""
-    made = _buffer(shape, dtype, "buffer", **options)
+    made = _buffer(shape, dtype, "buffer", data, strides, elem_offset, scope, **options)
     if isinstance(param, Var) and not is_buffer_var(param):
         frame = _function()
         frame.params = [made if item is param else item for item in frame.params]

@@ -11,6 +11,8 @@ from .core import (
     ParameterDict,
     ParameterList,
     Tensor,
+    get_default_dtype,
+    wrap_nested,
 )
 from .exporter import add_extern
 from .extern import ExternModule, ObjectModule, SourceModule
@@ -32,5 +34,6 @@ from .modules import (
     SiLU,
 )
 from .op import *  # noqa: F403
+from .op import renormalize_top_p_top_k_prob, sample_top_p_top_k_from_sorted_prob
 from .subroutine import SubroutineMixin
 from .visitor import Mutator

@@ -88,7 +88,7 @@ class Tensor:
     @property
     def dtype(self):
         """The element type."""
-        return str(self._expr.ty.dtype)
+        return self._expr.ty.dtype.dtype
 
     def __repr__(self):
         return f'Tensor({self.shape}, "{self.dtype}")'

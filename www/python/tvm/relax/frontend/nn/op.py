@@ -6,6 +6,7 @@ import math
 
 from .... import ir, relax as rx, tirx
 from ... import op as _op
+from ...._absent import Absent
 from ...block_builder import BlockBuilder
 from .core import Tensor, get_default_dtype, wrap_nested
 
@@ -485,6 +486,11 @@ def ccl_broadcast_from_worker0(x, name="broadcast_from_worker"):
     """The tensor of the first worker, for all."""
     return wrap_nested(_op.ccl.broadcast_from_worker0(x._expr), name)
 
+
+sample_top_p_top_k_from_sorted_prob, renormalize_top_p_top_k_prob = (
+    Absent(f"{__name__}.{name}", "its tensor programs are not written here")
+    for name in ("sample_top_p_top_k_from_sorted_prob", "renormalize_top_p_top_k_prob")
+)
 
 # `from nn.op import *` gives the operators alone.
 __all__ = [name for name, value in builtins.dict(globals()).items() if inspect.isfunction(value) and not name.startswith("_") and name not in ("wrap_nested", "get_default_dtype")]
