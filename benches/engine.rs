@@ -99,6 +99,9 @@ const PASTED: &[(&str, &str)] = &[
     ("Relay", "%x = add(%y, %z)\n"),
     ("Python", "import os\nfor i in range(10):\n    print(i)\n"),
     ("blank lines", "\n"),
+    ("prompts", ">>> def @f(%x: int32) { %x }\n"),
+    ("patch", "+def @f(%x: int32) { %x }\n"),
+    ("escapes", "\x1b[31mdef @f(%x: int32) { %x }\x1b[0m\n"),
 ];
 
 /// The kind of a text of a megabyte is said; at most 20 ms.

@@ -68,7 +68,7 @@ pub struct Recognised {
     pub inner: Option<(String, String)>,
 }
 
-/// Says what a text is. Takes time in proportion to the text, and reads it only if it looks both like a program and wrapped.
+/// Says what a text is, in time in proportion to it. It is read only if it looks both like a program and wrapped, and is small.
 pub fn recognise(source: &str) -> Recognised {
     if saved::is_saved(source) {
         return Recognised { script: saved::is_script(source), inner: None };
@@ -84,10 +84,12 @@ pub fn recognise(source: &str) -> Recognised {
     Recognised { script, inner: wrapped.map(|(text, notes)| (text.text, what(&notes))) }
 }
 
-/// True if a text reads as it stands: then nothing in it is taken off.
+/// True if a text reads as it stands: then nothing in it is taken off. A megabyte is recognised within 20 ms, so a large text is
+/// not tried.
 fn reads(source: &str) -> bool {
+    const LARGE: usize = 1 << 18;
     let reader = if super::is_script(source) { super::relax::parse } else { super::relay::parse };
-    wrap::looks_like_program(source) && !reader(&mut Store::new(), source).has_errors()
+    source.len() <= LARGE && wrap::looks_like_program(source) && !reader(&mut Store::new(), source).has_errors()
 }
 
 /// Reads a text that does not read as it stands. `plain` is what came of reading it so, from where on in the store.
