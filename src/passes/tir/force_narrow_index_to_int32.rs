@@ -23,7 +23,9 @@ pub static SPEC: PassSpec = PassSpec {
     doc: explained(
         "Variables of loops, blocks and threads, integer parameters, shapes, indices and every `int64` number become `int32`, \
 and conversions between them go. For programs whose sizes are known to be small. A number that is too large is refused, and so \
-is a function whose buffers hold `int64`, since their contents would change.",
+is a function whose buffers hold `int64`, since their contents would change.\n\n\
+Where an iterator of a block stands in no index of its body, TVM leaves the regions of the block as they were, over a variable \
+that nothing defines any more. Here they are narrowed, too.",
     ),
     example_before: explained(
         "\
