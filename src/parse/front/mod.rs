@@ -50,12 +50,14 @@ pub struct Choice {
     pub chosen: bool,
 }
 
+/// The words that begin a line of Relay.
+const RELAY: [&str; 9] = ["#[version", "def @", "fn (", "fn(", "free_var %", "let %", "v0.0.", "%0 =", "meta[relay."];
+
 /// True if a text is Relay: it has a definition, a function or a variable of Relay.
 fn is_relay(text: &str) -> bool {
-    text.lines().any(|line| {
+    text.split('\n').any(|line| {
         let line = line.trim_start();
-        let words = ["#[version", "def @", "fn (", "fn(", "free_var %", "let %", "v0.0.", "%0 =", "meta[relay."];
-        words.iter().any(|word| line.starts_with(word))
+        line.starts_with(['#', 'd', 'f', 'l', 'v', '%', 'm']) && RELAY.iter().any(|word| line.starts_with(word))
     })
 }
 

@@ -281,7 +281,7 @@ fn work_grows_with_the_text_and_not_faster() {
         "@T.prim_func\ndef f():\n    pass\n",
         "@T.prim_func\ndef f():\n    T.evaluate(n)\nn = 1\n",
         "> @T.a(x)\n",
-        " R\"(",
+        " R\"(@T.a",
         "\"@T.a\", ",
     ];
     let work = |pattern: &str, times: usize| {

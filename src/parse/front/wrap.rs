@@ -107,9 +107,14 @@ fn odd(source: &Text) -> Option<(Text, &'static str)> {
     let escaped = text.contains("\\_") || text.contains("\\[");
     let mut out = Text::default();
     let (mut at, mut comment) = (0, false);
-    for (place, found) in text.match_indices(|c: char| c == '\n' || c == '#' || ODD.iter().any(|(odd, _)| *odd == c)) {
+    let is_odd = |c: char| matches!(c, '\0' | '\u{c}' | '\r' | '\\') || !c.is_ascii() && ODD.iter().any(|(odd, _)| *odd == c);
+    if !text.contains(is_odd) {
+        return None;
+    }
+    for (place, found) in text.match_indices(|c: char| c == '\n' || c == '#' || is_odd(c)) {
         let next = text[place + found.len()..].chars().next();
-        let Some((odd, meant)) = ODD.iter().find(|(odd, _)| found.starts_with(*odd)) else {
+        let odd = Some(found).filter(|found| found.starts_with(is_odd));
+        let Some((odd, meant)) = odd.and_then(|found| ODD.iter().find(|(odd, _)| found.starts_with(*odd))) else {
             comment = found == "#" && (comment || next != Some('['));
             continue;
         };
@@ -274,6 +279,9 @@ fn decode(source: &Text, range: Range<usize>, quote: u8, out: &mut Text) -> usiz
 fn raw(source: &Text) -> Option<(Text, &'static str)> {
     const LONGEST: usize = 16;
     let text = source.text.as_str();
+    if !may_hold_program(text) {
+        return None;
+    }
     let mut found = None;
     let mut at = 0;
     for (quote, _) in text.match_indices('"') {
@@ -317,7 +325,7 @@ const IN_STRING: &str = "this is a string: what it says is read";
 /// A program in strings of one line each: one with the escapes of its lines, or one for each line.
 fn literals(source: &Text) -> Option<(Text, &'static str)> {
     let text = source.text.as_str();
-    if looks_like_program(text) || ["\"\"\"", "'''"].iter().any(|mark| text.contains(mark)) {
+    if looks_like_program(text) || !may_hold_program(text) || ["\"\"\"", "'''"].iter().any(|mark| text.contains(mark)) {
         return None;
     }
     let (mut at, mut end) = (0, 0);
@@ -386,18 +394,27 @@ fn fences(source: &Text) -> Option<(Text, &'static str)> {
 /// The lines of a text, each from the place on that `from` gives; lines without one are left out.
 fn select(source: &Text, from: &mut dyn FnMut(&str) -> Option<usize>) -> Text {
     let mut out = Text::default();
-    let mut at = 0;
+    // Whole lines that follow each other are copied at once.
+    let (mut at, mut run) = (0, 0..0);
     for line in source.text.split_inclusive('\n') {
         if let Some(skipped) = from(line) {
-            out.copy(source, at + skipped.min(line.trim_end_matches(['\r', '\n']).len())..at + line.len());
+            let start = at + skipped.min(line.trim_end_matches(['\r', '\n']).len());
+            if start != run.end {
+                out.copy(source, std::mem::replace(&mut run, start..start));
+            }
+            run.end = at + line.len();
         }
         at += line.len();
     }
+    out.copy(source, run);
     out
 }
 
 /// The prompts of Python: what was typed behind them, when that is a program.
 fn prompts(source: &Text) -> Option<(Text, &'static str)> {
+    if ![">>>", "...", "In ["].iter().any(|mark| source.text.contains(mark)) {
+        return None;
+    }
     let out = select(source, &mut prompt);
     looks_like_program(&out.text).then_some((out, "the prompts of Python are left out"))
 }
@@ -416,6 +433,9 @@ fn prompt(line: &str) -> Option<usize> {
 /// Lines that underline another one, as TVM prints them in its messages.
 fn underlines(source: &Text) -> Option<(Text, &'static str)> {
     let marks = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte == b'^');
+    if !source.text.contains('^') {
+        return None;
+    }
     let out = select(source, &mut |line| (!marks(line.trim())).then_some(0));
     (out.text.len() < source.text.len()).then_some((out, "lines that underline others are left out"))
 }
@@ -440,8 +460,12 @@ const NUMBERS: &str = "the numbers of the lines are left out";
 /// What stands before each line, or before the first one of a program: quotes of mail, numbers, times of a log.
 fn prefixes(source: &Text) -> Option<(Text, &'static str)> {
     let text = source.text.as_str();
+    if !MARKS.iter().chain(&SCRIPT).any(|mark| text.contains(mark)) {
+        return None;
+    }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let first = lines.iter().position(|line| begin(line).is_some() || looks_like_program(line))?;
+    let opens = |line: &&str| !line.trim().is_empty() && (begin(line).is_some() || looks_like_program(line));
+    let first = lines.iter().position(opens)?;
     let (prefix, rest) = lines[first].split_at(begin(lines[first])?);
     let core = prefix.trim_end();
     // A comment stays one, and what another program follows that begins its line is perhaps said of it.
@@ -485,8 +509,10 @@ fn prefixes(source: &Text) -> Option<(Text, &'static str)> {
 
 /// Returns the place in a line where a program begins behind something else.
 fn begin(line: &str) -> Option<usize> {
-    let marks = ["#[version", "def @", "fn (%", "free_var %", "let %", "%0 = ", "# from tvm.script import "];
-    let marks = marks.into_iter().chain(SCRIPT);
+    if !line.contains(['@', '%', '#']) {
+        return None;
+    }
+    let marks = MARKS.iter().chain(&SCRIPT);
     let at = marks.filter_map(|mark| line.find(mark).filter(|at| is_whole(&line[*at..]))).min()?;
     let before = line[..at].trim();
     let other = before.is_empty() || before.contains(['=', '%', '"', '\'', '`']) || before.ends_with(['(', '[', '{', ',']);
@@ -532,6 +558,11 @@ fn like(prefix: &str, line: &str) -> Option<usize> {
     Some(at)
 }
 
+/// False if no part of a text can be a program, which is seen at once.
+fn may_hold_program(text: &str) -> bool {
+    super::RELAY.iter().chain(&SCRIPT).any(|mark| text.contains(mark))
+}
+
 /// True if a text has functions of TVM in it.
 pub(super) fn looks_like_program(text: &str) -> bool {
     is_script(text) || super::is_relay(text)
@@ -539,8 +570,12 @@ pub(super) fn looks_like_program(text: &str) -> bool {
 
 /// True if a text has decorated functions or modules.
 pub(super) fn is_script(text: &str) -> bool {
-    text.lines().any(|line| SCRIPT.iter().any(|mark| line.trim_start().starts_with(mark)))
+    let opens = |line: &str| line.starts_with('@') && SCRIPT.iter().any(|mark| line.starts_with(mark));
+    text.split('\n').any(|line| opens(line.trim_start()))
 }
+
+/// What programs begin with, decorators apart. Each has one of the characters that [`begin`] looks for.
+const MARKS: [&str; 7] = ["#[version", "def @", "fn (%", "free_var %", "let %", "%0 = ", "# from tvm.script import "];
 
 /// Decorators that begin a program.
 const SCRIPT: [&str; 10] = ["@T.", "@R.", "@I.", "@tvm.script", "@ir_module", "@relax.", "@tir.", "@script", "@tvm.ir", "@Tx."];
