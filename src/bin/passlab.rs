@@ -10,7 +10,7 @@ use std::io::Write;
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Of a text with several modules, functions or programs, the one that is read
+    /// Of a text with several modules, functions or programs, the one that is read: its name or its number
     #[arg(long, global = true)]
     pick: Option<String>,
     /// The value of a name that comes from around the program: n=128, dtype=float32
