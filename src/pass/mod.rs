@@ -22,4 +22,6 @@ pub mod trace;
 pub mod user;
 
 pub use context::{PassContext, PassCx};
+#[cfg(feature = "page")]
+pub(crate) use names::EARLIER_TIR;
 pub use spec::{Args, Inner, Literal, Param, Part, PassError, PassInfo, PassKind, PassSpec, Run, explained};

@@ -21,9 +21,10 @@ pub(super) struct Wanted<'n> {
 const EARLIER: &[(&str, &str)] = &[("VMBuiltinLower", "LowerRuntimeBuiltin")];
 
 /// Passes over functions of TIR that TVM called otherwise before, or that are part of another one now.
-const EARLIER_TIR: &[(&str, &str)] = &[
+pub(crate) const EARLIER_TIR: &[(&str, &str)] = &[
     ("Simplify", "StmtSimplify"),
     ("CommonSubexprElimTIR", "CommonSubexprElim"),
+    ("MergeDynamicSharedMemoryAllocations", "MergeSharedMemoryAllocations"),
     ("StorageFlatten", "FlattenBuffer"),
     ("AnnotateDeviceRegions", "SplitHostDevice"),
     ("LowerDeviceKernelLaunch", "SplitHostDevice"),

@@ -79,6 +79,10 @@ def test_a_class_that_is_not_here_may_have_subclasses():
 def test_passes_over_blocks_are_found_where_they_stood():
     assert "ConvertBlocksToOpaque" in str(tvm.tir.transform.ConvertBlocksToOpaque().info)
     assert "StmtSimplify" in str(tvm.tir.transform.Simplify().info)
+    assert "FlattenBuffer" in str(tvm.tir.transform.StorageFlatten().info)
+    # The settings that a pass had before are not passed over in silence.
+    with pytest.raises(TypeError):
+        tvm.tir.transform.CommonSubexprElimTIR(True, False)
     with pytest.raises(AttributeError, match="NoSuchPass"):
         tvm.tir.transform.NoSuchPass()
 

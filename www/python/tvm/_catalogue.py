@@ -19,6 +19,12 @@ def passes(dialect):
 
 
 @functools.cache
+def earlier_names():
+    """Names that passes over tensor programs had before, and those of today."""
+    return dict(catalogue()["earlier"])
+
+
+@functools.cache
 def relax_operators():
     """Operators of Relax by name: `(arguments as (name, kind, may be left out), order by place, takes more, attributes)`."""
     attrs = {op["name"]: op["attrs"] for op in catalogue()["ops"] if "relax" in op["dialects"]}

@@ -197,7 +197,8 @@ pub fn table_hash(kind: u32, words: &[u32], _map_free_vars: bool) -> Js<f64> {
 #[wasm_bindgen]
 pub fn table_catalogue() -> Js<String> {
     let mut text = serde_json::to_string(&view::catalogue()).map_err(|e| error(&e.to_string()))?;
-    // Python needs to know of operators besides: how arguments are passed, and which shapes have to be known to lower a call.
+    // Python needs to know besides: how arguments of operators are passed, which shapes have to be known to lower a call, and
+    // earlier names of passes.
     let orders: Vec<_> = crate::ops::all()
         .iter()
         .filter_map(|op| op.relax)
@@ -211,6 +212,8 @@ pub fn table_catalogue() -> Js<String> {
     text.pop();
     text.push_str(",\"relax\":");
     text.push_str(&orders);
+    text.push_str(",\"earlier\":");
+    text.push_str(&serde_json::to_string(crate::pass::EARLIER_TIR).map_err(|e| error(&e.to_string()))?);
     text.push('}');
     Ok(text)
 }

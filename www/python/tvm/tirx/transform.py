@@ -4,7 +4,7 @@ import enum
 import sys
 
 from .._absent import DEVICE, Absent
-from .._catalogue import passes
+from .._catalogue import earlier_names, passes
 from ..ir.transform import Pass, PyModulePass, decorator, make_factory
 from ._pass_config import CONFIGS
 
@@ -22,21 +22,16 @@ fill(sys.modules[__name__], "tirx")
 UnrollLoopConfig, StmtSimplifyConfig, RemoveNoOpConfig = (CONFIGS[f"tirx.{name}"] for name in ("UnrollLoop", "StmtSimplify", "RemoveNoOp"))
 HoistIfThenElseConfig, HoistExpressionConfig = CONFIGS["s_tir.HoistIfThenElse"], CONFIGS["s_tir.HoistExpression"]
 
-_RENAMED = {
-    "CommonSubexprElimTIR": "CommonSubexprElim",
-    "MergeDynamicSharedMemoryAllocations": "MergeSharedMemoryAllocations",
-    "Simplify": "StmtSimplify",
-}
-
 
 def __getattr__(name):
     if name in ("LowerTIRx", "LowerTIRxOpaque", "TilePrimitiveDispatch"):
         return Absent(f"tvm.tirx.transform.{name}", DEVICE)
     # Up to 0.22 the passes over blocks stood here, and some had other names.
-    if name in _RENAMED:
-        return lambda *args, **kwargs: globals()[_RENAMED[name]]()
     from ..s_tir import transform as s_tir
 
+    name = earlier_names().get(name, name)
+    if name in globals():
+        return globals()[name]
     if name.startswith("_") or name not in vars(s_tir):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return vars(s_tir)[name]
