@@ -54,3 +54,14 @@ def test_a_pass_that_runs_others_gives_its_own_object():
         return relax.transform.DeadCodeElimination()(marks(mod))
 
     assert _marks(tvm.transform.Sequential([outer, marks])(_module())) == 2
+
+
+def test_what_a_pass_writes_into_a_module_without_functions_is_there_afterwards():
+    @tvm.transform.module_pass(opt_level=0)
+    def fills(mod, ctx):
+        mod["main"] = _module()["main"]
+        return mod
+
+    mod = tvm.IRModule({})
+    assert len(fills(mod).functions) == 1
+    assert len(mod.functions) == 1

@@ -357,7 +357,9 @@ def _on_call(what, index, words, info):
         return related(info, words)
     if what == "module":
         # A pass may write into the module that it is given, which is the caller's own before anything has changed.
-        mod = _given.get(tuple(words)) or IRModule._of_words(words)
+        mod = _given.get(tuple(words))
+        if mod is None:
+            mod = IRModule._of_words(words)
         new = _user_passes[index]._apply(mod)
         made = new._words()
         if new is not mod or list(made) != list(words):
