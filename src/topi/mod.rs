@@ -173,14 +173,11 @@ pub fn needs(op: &str) -> Known {
 /// take.
 pub fn unfit(store: &Store, builder: &BlockBuilder, op: &str, call: ExprId) -> Option<&'static str> {
     let args = ops::build::args(store, call);
-    match op {
+    if matches!(op, "reshape" | "broadcast_to" | "collapse_sum_to") {
         // A variable that renames another one is not followed.
-        "reshape" | "broadcast_to" | "collapse_sum_to" => {
-            let Expr::Var(var) = store.expr(*args.get(1)?) else { return None };
-            let written = builder.lookup_binding(var).is_some_and(|value| matches!(store.expr(value), Expr::Shape(_)));
-            return (!written).then_some("AssertionError: the shape is neither written out nor the value of its variable");
-        }
-        _ => {}
+        let Expr::Var(var) = store.expr(*args.get(1)?) else { return None };
+        let written = builder.lookup_binding(var).is_some_and(|value| matches!(store.expr(value), Expr::Shape(_)));
+        return (!written).then_some("AssertionError: the shape is neither written out nor the value of its variable");
     }
     let info = store.tensor_info(store.checked_type(*args.first()?)?)?;
     if op == "nn.rms_norm" && norm::reads_no_sum(store, call, store.rank(&info.extents)?) {

@@ -57,7 +57,8 @@ const RELAY: [&str; 9] = ["#[version", "def @", "fn (", "fn(", "free_var %", "le
 fn is_relay(text: &str) -> bool {
     text.split('\n').any(|line| {
         let line = line.trim_start();
-        line.starts_with(['#', 'd', 'f', 'l', 'v', '%', 'm']) && RELAY.iter().any(|word| line.starts_with(word))
+        // Most lines are told by their first letter alone.
+        RELAY.iter().any(|word| line.as_bytes().first() == word.as_bytes().first() && line.starts_with(word))
     })
 }
 

@@ -107,7 +107,9 @@ fn odd(source: &Text) -> Option<(Text, &'static str)> {
     let escaped = text.contains("\\_") || text.contains("\\[");
     let mut out = Text::default();
     let (mut at, mut comment) = (0, false);
-    let is_odd = |c: char| matches!(c, '\0' | '\u{c}' | '\r' | '\\') || !c.is_ascii() && ODD.iter().any(|(odd, _)| *odd == c);
+    let listed = |c: char| ODD.iter().any(|(odd, _)| *odd == c);
+    let ascii: [bool; 128] = std::array::from_fn(|code| listed(char::from(code as u8)));
+    let is_odd = |c: char| ascii.get(c as usize).copied().unwrap_or_else(|| listed(c));
     if !text.contains(is_odd) {
         return None;
     }
@@ -457,7 +459,7 @@ fn numbers(source: &Text) -> Option<(Text, &'static str)> {
 
 const NUMBERS: &str = "the numbers of the lines are left out";
 
-/// What stands before each line, or before the first one of a program: quotes of mail, numbers, times of a log.
+/// The beginnings of lines that do not belong to a program, or of its first line: quotes of mail, numbers, times of a log.
 fn prefixes(source: &Text) -> Option<(Text, &'static str)> {
     let text = source.text.as_str();
     if !MARKS.iter().chain(&SCRIPT).any(|mark| text.contains(mark)) {
@@ -509,7 +511,7 @@ fn prefixes(source: &Text) -> Option<(Text, &'static str)> {
 
 /// Returns the place in a line where a program begins behind something else.
 fn begin(line: &str) -> Option<usize> {
-    if !line.contains(['@', '%', '#']) {
+    if !line.contains(SIGILS) {
         return None;
     }
     let marks = MARKS.iter().chain(&SCRIPT);
@@ -574,8 +576,21 @@ pub(super) fn is_script(text: &str) -> bool {
     text.split('\n').any(|line| opens(line.trim_start()))
 }
 
-/// What programs begin with, decorators apart. Each has one of the characters that [`begin`] looks for.
+/// Each of [`MARKS`] and [`SCRIPT`] has one of these.
+const SIGILS: [char; 3] = ['@', '%', '#'];
+
+/// The beginnings of programs, decorators apart, that are told from prose where something stands before them.
 const MARKS: [&str; 7] = ["#[version", "def @", "fn (%", "free_var %", "let %", "%0 = ", "# from tvm.script import "];
 
 /// Decorators that begin a program.
 const SCRIPT: [&str; 10] = ["@T.", "@R.", "@I.", "@tvm.script", "@ir_module", "@relax.", "@tir.", "@script", "@tvm.ir", "@Tx."];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_beginning_has_a_sign_by_which_lines_without_one_are_passed_over() {
+        assert!(MARKS.iter().chain(&SCRIPT).all(|mark| mark.contains(SIGILS)));
+    }
+}

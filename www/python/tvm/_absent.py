@@ -3,6 +3,9 @@
 DEVICE = "it is part of the dialect for kernels of one device, and programs here are for none"
 """The reason for what belongs to that dialect."""
 
+KERNELS = "its tensor programs are not written here"
+"""The reason for what makes programs with kernels of its own."""
+
 SCHEDULES = "TVM 0.20 took out the schedules of tensor expressions: te.create_prim_func makes a program, and s_tir.Schedule schedules it"
 """The reason for what belongs to those schedules."""
 

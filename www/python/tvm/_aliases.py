@@ -5,7 +5,7 @@ import importlib.machinery
 import sys
 import types
 
-from ._absent import DEVICE, SCHEDULES, Absent
+from ._absent import DEVICE, KERNELS, SCHEDULES, Absent
 
 _PARTS = {
     "ir.prim": "expr",
@@ -112,7 +112,6 @@ _MOVED = {
 _ALONE = "there is one process and one device"
 _COMPILED = "programs are evaluated, and no code is made of them"
 _FRAMEWORK = "models of another framework are read by that framework, which a page has not"
-_KERNELS = "its tensor programs are not written here"
 _LIBRARY = "the engine is part of the page and no library in a file"
 _MACHINE = "it is for a machine or a library of one, which a page has not"
 _READ = "the engine reads programs"
@@ -168,7 +167,7 @@ _BELOW = {
     **dict.fromkeys(("relax.distributed", "runtime.disco"), _ALONE),
     **dict.fromkeys(("s_tir.backend", "tirx.backend", "tirx.lang", "tirx.operator"), DEVICE),
     **dict.fromkeys(("relax.frontend", "relay.frontend"), _FRAMEWORK),
-    "relax.frontend.nn": _KERNELS,
+    "relax.frontend.nn": KERNELS,
     **dict.fromkeys(("driver", "runtime.executor", "runtime.profiler_vm", "support", "utils"), _COMPILED),
     **dict.fromkeys(("te", "topi"), SCHEDULES),
     **dict.fromkeys(("relax.transform.tuning_api",), _TUNING),

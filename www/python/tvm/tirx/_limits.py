@@ -6,7 +6,7 @@ from ..error import InternalError
 from .expr import FloatImm, IntImm
 
 _FLOAT = 3.4028234663852886e38
-_LARGEST = {
+LARGEST = {
     "float16": 65504.0,
     "bfloat16": _FLOAT,
     "float32": _FLOAT,
@@ -28,9 +28,9 @@ _LEAST_IS_ZERO = ("float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz", "f
 
 
 def _largest(dtype, what):
-    if str(dtype) not in _LARGEST:
+    if str(dtype) not in LARGEST:
         raise InternalError(f"Cannot decide {what} for typeT.{dtype}")
-    return _LARGEST[str(dtype)]
+    return LARGEST[str(dtype)]
 
 
 def _as_bits(dtype):

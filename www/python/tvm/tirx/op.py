@@ -15,17 +15,13 @@ from .expr import (
     Select, Sub, _lanes_of, _scalar, intrinsic_op,
 )  # fmt: skip
 from .intrin import *  # noqa: F403
-from ._limits import infinity, max_value, min_value
+from ._limits import LARGEST, infinity, max_value, min_value
 from .intrin import comm_reducer, isfinite, isinf, reinterpret  # noqa: F401
-
-
-_MOST = {"float16": 65504.0, "float32": 3.4028234663852886e38}
-"""The largest number that an element type holds."""
 
 
 def _exceeds(value, dtype):
     """True for a number, not an infinity, that an element type does not hold."""
-    most = _MOST.get(dtype)
+    most = LARGEST.get(dtype) if dtype in ("float16", "float32") else None
     return most is not None and math.isfinite(value) and not -most <= value <= most
 
 

@@ -6,7 +6,7 @@ import math
 
 from .... import ir, relax as rx, tirx
 from ... import op as _op
-from ...._absent import Absent
+from ...._absent import KERNELS, Absent
 from ...block_builder import BlockBuilder
 from .core import Tensor, get_default_dtype, wrap_nested
 
@@ -488,7 +488,7 @@ def ccl_broadcast_from_worker0(x, name="broadcast_from_worker"):
 
 
 sample_top_p_top_k_from_sorted_prob, renormalize_top_p_top_k_prob = (
-    Absent(f"{__name__}.{name}", "its tensor programs are not written here")
+    Absent(f"{__name__}.{name}", KERNELS)
     for name in ("sample_top_p_top_k_from_sorted_prob", "renormalize_top_p_top_k_prob")
 )
 
