@@ -58,15 +58,11 @@ pub(super) fn select(source: &Text, options: &Options) -> Result<Option<Selected
     let chosen = choose(&items, &programs, options.pick.as_deref())?;
     let whole_line = |item: &Item| text[found.lines[item.head].range.clone()].to_owned();
     let all = if chosen.len() == programs.len() { &[] } else { programs.as_slice() };
-    let mut times: FxHashMap<&str, usize> = FxHashMap::default();
-    all.iter().for_each(|index| *times.entry(items[*index].name.as_str()).or_default() += 1);
-    let choice = |(place, index): (usize, &usize)| {
+    let choice = |(index, name): (&usize, String)| {
         let item = &items[*index];
-        // Programs of one name have numbers.
-        let name = if times[item.name.as_str()] == 1 { item.name.clone() } else { (place + 1).to_string() };
         Choice { name, head: whole_line(item), chosen: chosen.contains(index) }
     };
-    let choices: Vec<Choice> = all.iter().enumerate().rev().map(choice).collect();
+    let choices: Vec<Choice> = all.iter().zip(labels(&items, all)).rev().map(choice).collect();
     let mut out = Selected { text: Text::default(), notes: Vec::new(), choices };
     write(&mut out, source, &found, (&items, &values), &chosen);
     Ok(Some(out))
@@ -266,6 +262,17 @@ pub(super) fn given(statement: &str) -> Vec<&str> {
     of(targets).into_iter().map(|word| &targets[word]).collect()
 }
 
+/// Gives the words that pick each program: its name, or its number from 1 where several have that name.
+fn labels(items: &[Item], programs: &[usize]) -> Vec<String> {
+    let mut times: FxHashMap<&str, usize> = FxHashMap::default();
+    programs.iter().for_each(|index| *times.entry(items[*index].name.as_str()).or_default() += 1);
+    let label = |(place, index): (usize, &usize)| {
+        let name = items[*index].name.as_str();
+        if times[name] == 1 { name.to_owned() } else { (place + 1).to_string() }
+    };
+    programs.iter().enumerate().map(label).collect()
+}
+
 /// The modules or functions that are read: what is asked for; the last module; the functions that stand together last.
 fn choose(items: &[Item], programs: &[usize], pick: Option<&str>) -> Result<Vec<usize>, Diagnostic> {
     if let Some(pick) = pick {
@@ -276,7 +283,7 @@ fn choose(items: &[Item], programs: &[usize], pick: Option<&str>) -> Result<Vec<
         if let Some(found) = number {
             return Ok(vec![*found]);
         }
-        let names: Vec<String> = programs.iter().map(|index| format!("`{}`", items[*index].name)).collect();
+        let names: Vec<String> = labels(items, programs).iter().map(|name| format!("`{name}`")).collect();
         let message = format!("there is no `{pick}` in this text");
         return Err(Diagnostic::error("front-pick", message, None).with_note(format!("it has {}", names.join(", "))));
     }

@@ -517,6 +517,8 @@ fn each_of_several_modules_of_one_name_can_be_picked() {
     let store = &mut Store::new();
     let first = parse_with(store, &text, &Options { pick: Some("1".to_owned()), defines: Vec::new() });
     assert!(crate::print::module(store, &first.program.module, &Default::default()).contains("R.exp(x)"));
+    let none = parse_with(store, &text, &Options { pick: Some("7".to_owned()), defines: Vec::new() });
+    assert_eq!(none.diagnostics[0].notes, ["it has `1`, `2`"]);
 }
 
 #[test]
