@@ -1,5 +1,6 @@
 //! From the crate to `www/pkg`: compile to WebAssembly, bind, and for production optimise.
 
+use crate::order::order;
 use crate::setup;
 use crate::sh::{Result, Sh, cargo, root, sh, target_dir, without_lines};
 use crate::split;
@@ -110,11 +111,12 @@ fn bind(wasm: &Path, out: &Path, goal: Goal) -> std::result::Result<(), Box<dyn 
     Ok(())
 }
 
-/// Runs wasm-opt over a file in place. It takes many seconds, so results are kept by content and arguments.
+/// Runs wasm-opt over a file in place, and orders its functions for compression. It takes many seconds, so results are kept by
+/// content and by what is done.
 fn optimise(wasm: &Path) -> Result {
     let tool = root().join("node_modules/binaryen/bin/wasm-opt");
     let mut hash = DefaultHasher::new();
-    (OPTIMISATIONS, read(wasm)?).hash(&mut hash);
+    (OPTIMISATIONS, include_str!("order.rs"), read(wasm)?).hash(&mut hash);
     let kept = target_dir().join("wasm-opt").join(format!("{:016x}.wasm", hash.finish()));
     if !kept.exists() {
         fs::create_dir_all(kept.parent().expect("joined above")).map_err(|e| e.to_string())?;
@@ -122,6 +124,7 @@ fn optimise(wasm: &Path) -> Result {
         let (tool, wasm) = (tool.as_os_str(), wasm.as_os_str());
         // The file lists the compiler's features; wasm-opt reads them there.
         sh("node").arg(tool).arg(wasm).args(OPTIMISATIONS).arg("-o").arg(&partial).run()?;
+        write(&partial, &order(&read(&partial)?).map_err(|error| format!("order: {error}"))?)?;
         fs::rename(&partial, &kept).map_err(|error| error.to_string())?;
     }
     write(wasm, &read(&kept)?)

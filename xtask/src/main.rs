@@ -9,6 +9,7 @@ mod engine;
 mod fuzz;
 mod kept;
 mod linked;
+mod order;
 mod python;
 mod serve;
 mod setup;
