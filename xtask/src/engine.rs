@@ -24,9 +24,8 @@ const FIRST: &str = "passlab_bg.wasm";
 const SECOND: &str = "passlab_second.wasm";
 
 /// The compiler's flags for the optimised engine. Relocations, which the linker keeps on demand, tell which statics a function
-/// refers to (see `linked`). Inlining makes the engine fast and large: with a threshold of 20, passes over ResNet-18 take 6%
-/// longer, and the halves weigh 5 and 36 KB less.
-const FLAGS: &str = "-C link-arg=--emit-relocs -C llvm-args=-inline-threshold=40";
+/// refers to (see `linked`). Inlining makes the engine fast and large; measures stand beside the profile, in `Cargo.toml`.
+const FLAGS: &str = "-C link-arg=--emit-relocs -C llvm-args=-inline-threshold=60";
 
 /// The arguments of wasm-opt. Higher levels make the file smaller and its brotli form larger (measured: -O1 527 KB, -Os 563 KB).
 /// Small functions of other crates are put in where they are called, which the compiler did not do.
