@@ -50,6 +50,13 @@ const GONE: &[&str] = &[
     "TextureFlatten",
 ];
 
+/// Functions of TVM's Python (`relay.qnn.transform`) that call a pass with an argument.
+const CALLS: &[(&str, &str)] = &[
+    ("qnn.transform.Legalize", "Legalize(legalize_map_attr_name=\"FTVMQnnLegalize\")"),
+    ("qnn.transform.CanonicalizeOps", "Legalize(legalize_map_attr_name=\"FTVMQnnCanonicalize\")"),
+    ("qnn.CanonicalizeOps", "Legalize(legalize_map_attr_name=\"FTVMQnnCanonicalize\")"),
+];
+
 /// Modules of TVM that a name may stand in, the prefixes of passes that are meant, and their dialect where it is said.
 const MODULES: &[(&str, &[&str], Option<Dialect>)] = &[
     ("relay.transform.", &[""], Some(Dialect::Relay)),
@@ -110,6 +117,9 @@ impl<'n> Wanted<'n> {
         if self.prefixes != [""] && GONE.contains(&self.base) {
             return Some(format!("TVM 0.27 has no {} any more", self.base));
         }
+        if let Some((_, call)) = CALLS.iter().find(|(name, _)| self.base.trim_start_matches("relay.") == *name) {
+            return Some(format!("in TVM that is `{call}`"));
+        }
         if let Some(spec) = passes.iter().find(|spec| self.dialect.is_some() && spec.name == self.base) {
             let of = spec.dialects.first().map_or("", |dialect| dialect.title());
             return Some(format!("`{}` is a pass of {of}", spec.name));
@@ -142,6 +152,8 @@ mod tests {
     fn a_pass_that_is_gone_is_named_as_such() {
         assert_eq!(Wanted::of("tir.InjectPrefetch").missing(&[]).as_deref(), Some("TVM 0.27 has no InjectPrefetch any more"));
         assert_eq!(Wanted::of("relay.transform.InjectPrefetch").missing(&[]), None);
+        let canonicalize = Wanted::of("tvm.relay.qnn.transform.CanonicalizeOps").missing(&[]);
+        assert_eq!(canonicalize.as_deref(), Some("in TVM that is `Legalize(legalize_map_attr_name=\"FTVMQnnCanonicalize\")`"));
     }
 
     #[test]

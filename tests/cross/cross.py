@@ -6,6 +6,7 @@
     --passes A,B     only these passes; --themes A,B: only these kinds of modules (programs.py)
     --keep FOLDER    where modules of differences are written (target/cross), three for each that are much alike
     --shrink N       leave out lines of such a module as long as the difference stays, for at most N seconds
+    --relay          programs of Relay instead of Relax (relay.py): the Python is one with TVM 0.19
     FILE...          no random programs: those in the files, each with its passes in the first line
 
 A FILE is a reproducer as those of tests/filetests/relax: comments with a pass each and perhaps an opt level (2 otherwise), then the
@@ -33,6 +34,7 @@ import select
 import subprocess
 import sys
 import time
+import types
 import typing
 
 KINDS = ["equal", "both refuse", "varies", "unreadable", "text", "structure", "unread", "theirs", "ours", "panic", "ill-formed"]
@@ -92,6 +94,7 @@ class Worker:
         from tvm.script import relax as script
 
         self.tvm, self.relax, self.path, self.passes, self.themes = tvm, relax, engine, passes, themes
+        self.single, self.suited, self.pipelines = SINGLE, SUITED, [LOWERING, RUNTIME]
         self.names = {"tvm": tvm, "I": ir, "R": script, "T": tirx, "TypeVar": typing.TypeVar}
         self.space = {**vars(relax.transform), "DispatchSampling": relax.backend.DispatchSampling, "DispatchSortScan": relax.backend.DispatchSortScan,
                       "Sequential": tvm.transform.Sequential}
@@ -121,6 +124,9 @@ class Worker:
         lines = text.split("\n")[max([node.end_lineno for node in head], default=0) :]
         return self.tvm.script.from_source("\n".join(lines), names)
 
+    def text(self, module):
+        return module.script(show_meta=True)
+
     def transform(self, module, calls, level):
         made = eval(f"[{calls}]", dict(self.space))
         with self.tvm.transform.PassContext(opt_level=level), self.tvm.target.Target("llvm"):
@@ -131,7 +137,7 @@ class Worker:
         try:
             module = module or self.read(program)
             after = self.transform(module, calls, level)
-            theirs, refused = after.script(show_meta=True), None
+            theirs, refused = self.text(after), None
             changed = theirs != program
         except Exception as error:
             theirs, refused, changed = None, last_line(error), False
@@ -163,7 +169,7 @@ class Worker:
             if attempt == 4 and len(results) == 1:
                 return False
             try:
-                again = self.transform(self.read(program), calls, level).script(show_meta=True)
+                again = self.text(self.transform(self.read(program), calls, level))
             except Exception:
                 return False
             if again not in results:
@@ -206,29 +212,33 @@ class Worker:
         chosen = []
         for _ in range(count):
             roll = rng.random()
-            if theme in SUITED and roll < 0.35:
-                call = rng.choice(SUITED[theme])
+            if theme in self.suited and roll < 0.35:
+                call = rng.choice(self.suited[theme])
             elif roll < 0.45:
-                calls = rng.choice([LOWERING, RUNTIME])
+                calls = rng.choice(self.pipelines)
                 call = "SEQ " + ", ".join(calls[: rng.randint(2, len(calls))])
             elif roll < 0.55:
-                call = "SEQ " + ", ".join(rng.choice(SINGLE) for _ in range(rng.randint(2, 6)))
+                call = "SEQ " + ", ".join(rng.choice(self.single) for _ in range(rng.randint(2, 6)))
             elif roll < 0.6:
-                call = "LOW " + rng.choice(SINGLE)
+                call = "LOW " + rng.choice(self.single)
             else:
-                call = rng.choice(SINGLE)
+                call = rng.choice(self.single)
             chosen.append(call)
         if self.passes:
-            calls = [call for call in SINGLE + sum(SUITED.values(), []) if any(name in call for name in self.passes)]
+            calls = [call for call in self.single + sum(self.suited.values(), []) if any(name in call for name in self.passes)]
             chosen = sorted(set(calls or [f"{name}()" if "(" not in name else name for name in self.passes]))
         return dict.fromkeys(chosen)
 
-    def run(self, seed):
+    def maker(self):
+        """The module that makes programs."""
         import programs
 
-        rng = random.Random(f"{seed}")
-        theme = rng.choice(self.themes or programs.THEMES)
-        text = programs.make(rng, theme)
+        return programs
+
+    def run(self, seed):
+        rng, maker = random.Random(f"{seed}"), self.maker()
+        theme = rng.choice(self.themes or maker.THEMES)
+        text = maker.make(rng, theme)
         say(seed=seed, calls="read", program=text)
         kind, why, _, theirs, ours = self.judge_reading(text)
         say(name="read", kind=kind, why=why, changed=False, calls="", level=2, program=text if kind not in FINE else "", theirs=theirs, ours=ours)
@@ -241,7 +251,7 @@ class Worker:
                 module = self.prepare(module, rng)
             elif stage < 0.22:
                 module = self.named(module)
-            program = module.script(show_meta=True)
+            program = self.text(module)
             module = self.read(program)
         except Exception:
             return
@@ -263,7 +273,7 @@ class Worker:
 
     def judge_reading(self, text):
         try:
-            theirs, refused = self.read(text).script(show_meta=True), None
+            theirs, refused = self.text(self.read(text)), None
         except Exception as error:
             theirs, refused = None, last_line(error)
         answer = self.ask(program=text, calls="", level=2, theirs=theirs)
@@ -275,6 +285,65 @@ class Worker:
         if kind == "unread":
             kind = self.unread(answer, theirs)
         return kind, answer.get("why") or refused, False, theirs, answer.get("ours")
+
+
+class RelayWorker(Worker):
+    """The same for Relay, whose texts TVM 0.19 reads and prints."""
+
+    def __init__(self, engine, passes, themes):
+        import relay as programs
+        import tvm
+
+        self.tvm, self.path, self.passes, self.themes, self.programs = tvm, engine, passes, themes, programs
+        self.single, self.suited, self.pipelines = programs.SINGLE, programs.SUITED, programs.PIPELINES
+        self.engine = None
+        if tvm.get_global_func("target.build.llvm", allow_missing=True) is None:
+            programs.without_llvm()
+        # The sequence that `relay.build` has; the function of this name in Python is its first half.
+        qnn = types.SimpleNamespace(Legalize=tvm.get_global_func("relay.qnn._transform.Legalize"))
+        self.space = {**vars(tvm.relay.transform), "qnn": qnn, "Sequential": tvm.transform.Sequential}
+
+    def maker(self):
+        return self.programs
+
+    def read(self, text):
+        return self.tvm.relay.transform.InferType()(self.tvm.relay.parse(text))
+
+    def text(self, module):
+        # Where something was read is no part of a program.
+        return re.sub(r"( /\*)? span=[^ ]+:\d+:\d+(?(1) \*/)", "", module.astext(show_meta_data=True))
+
+    def transform(self, module, calls, level):
+        made = eval(f"[{calls}]", dict(self.space))
+        with self.tvm.transform.PassContext(opt_level=level):
+            return self.tvm.transform.Sequential(made)(module)
+
+    def judge(self, program, calls, level, module=None):
+        # Passes of Relay write types into expressions that they share with the module before them.
+        return super().judge(program, calls, level)
+
+    def judge_reading(self, text):
+        kind, *rest = super().judge_reading(text)
+        # TVM prints a `let` as the value of another, which its parser refuses.
+        return "unreadable" if kind == "theirs" else kind, *rest
+
+    def formed(self, module):
+        return False
+
+    def readable(self, text):
+        try:
+            return bool(self.read(text))
+        except Exception:
+            return False
+
+    def named(self, module):
+        return self.prepare(module, random.Random(0))
+
+    def prepare(self, module, rng):
+        calls = rng.choice(self.pipelines)
+        for call in calls[: rng.randint(1, len(calls) - 1)]:
+            module = self.transform(module, call, 3)
+        return module
 
 
 def last_line(error):
@@ -313,6 +382,7 @@ class Process:
 
     def start(self):
         command = [sys.executable, __file__, "--engine", self.options.engine, "--work"]
+        command += ["--relay"] * self.options.relay
         for name in ("passes", "themes"):
             if getattr(self.options, name):
                 command += [f"--{name}", getattr(self.options, name)]
@@ -421,27 +491,29 @@ def difference(theirs, ours):
     return "\n".join(list(difflib.unified_diff(strip(theirs), strip(ours), "tvm", "passlab", n=1, lineterm=""))[:60])
 
 
-def head(calls, level):
+def head(options, calls, level):
     """The first lines of a reproducer."""
-    lines = ["# passlab 1", *[f"# pass: {call}" for call in split_calls(calls)], *[f"# opt_level: {level}"] * (level != 2)]
-    return "\n".join(lines)
+    lines = ["passlab 1", *[f"pass: {call}" for call in split_calls(calls)], *[f"opt_level: {level}"] * (level != 2)]
+    return "\n".join(f"{options.comment} {line}" for line in lines)
 
 
 def files(options):
     process, wrong = Process(options), 0
-    ours = sorted(map(str, pathlib.Path(__file__).parent.parent.glob("filetests/relax/*.py")))
+    tests = pathlib.Path(__file__).parent.parent / "filetests"
+    ours = sorted(map(str, tests.glob("*.relay") if options.relay else tests.glob("relax/*.py")))
     for path in [path for given in options.files for path in (ours if given == "files" else [given])]:
         lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
-        calls = ", ".join(line.removeprefix("# pass: ") for line in lines if line.startswith("# pass: "))
-        level = next((int(line.removeprefix("# opt_level: ")) for line in lines if line.startswith("# opt_level: ")), 2)
-        program = "\n".join(line for line in lines if not line.startswith("# ") or " import " in line)
+        said = [line.removeprefix(f"{options.comment} ") for line in lines if line.startswith(f"{options.comment} ")]
+        calls = ", ".join(line.removeprefix("pass: ") for line in said if line.startswith("pass: "))
+        level = next((int(line.removeprefix("opt_level: ")) for line in said if line.startswith("opt_level: ")), 2)
+        program = "\n".join(line for line in lines if not line.startswith(f"{options.comment} ") or " import " in line)
         answer = process.judge(program, calls, level)
         print(f"{answer['kind']:12} {path}  {calls}  {answer['why'] or ''}")
         if answer["kind"] not in FINE:
             wrong += 1
             if options.shrink:
                 program, calls = shrink(process, program, calls, level, answer["kind"], options.shrink)
-                print(f"{head(calls, level)}\n{program}")
+                print(f"{head(options, calls, level)}\n{program}")
                 answer = process.judge(program, calls, level)
             print(difference(answer["theirs"], answer["ours"]))
     return 1 if wrong else 0
@@ -463,16 +535,19 @@ def table(counts, changed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
     parser.add_argument("--engine", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    for name in ("--work", "--relay"):
+        parser.add_argument(name, action="store_true", help=argparse.SUPPRESS)
     for name, kind, default in [("pairs", int, None), ("changed", int, None), ("seed", int, 0), ("passes", str, ""), ("themes", str, ""),
                                 ("keep", str, "target/cross")]:
         parser.add_argument(f"--{name}", type=kind, default=default, help=argparse.SUPPRESS)
     parser.add_argument("--shrink", type=float, default=0, help=argparse.SUPPRESS)
     parser.add_argument("files", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.comment = "//" if options.relay else "#"
     if options.work:
         sys.path.insert(0, str(pathlib.Path(__file__).parent))
-        work(Worker(options.engine, [p for p in options.passes.split(",") if p], [t for t in options.themes.split(",") if t]))
+        worker = RelayWorker if options.relay else Worker
+        work(worker(options.engine, [p for p in options.passes.split(",") if p], [t for t in options.themes.split(",") if t]))
         return 0
     if options.files:
         return files(options)
@@ -519,8 +594,8 @@ def report(options, shrinker, keep, seed, answer, seen):
     if options.shrink:
         program, calls = shrink(shrinker, program, calls, level, answer["kind"], options.shrink)
         answer = {**answer, **{k: v for k, v in shrinker.judge(program, calls, level).items() if k in ("why", "theirs", "ours")}}
-    path = keep / f"{answer['kind'].replace(' ', '-')}_{answer['name'].replace(' ', '-')}_{seed}.py"
-    path.write_text(f"{head(calls, level)}\n{program}\n", encoding="utf-8")
+    path = keep / f"{answer['kind'].replace(' ', '-')}_{answer['name'].replace(' ', '-')}_{seed}{'.relay' if options.relay else '.py'}"
+    path.write_text(f"{head(options, calls, level)}\n{program}\n", encoding="utf-8")
     print(f"\n{answer['kind']}: {path} {calls} {answer['why'] or ''}\n{difference(answer['theirs'], answer['ours'])}", flush=True)
 
 

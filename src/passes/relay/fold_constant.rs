@@ -43,7 +43,7 @@ value. A `let` that binds a constant is inlined; `(a, b).0` becomes `a`; an `if`
 becomes the branch that it takes; `shape_of` and `ndarray_size` need only the shape of their argument to be known.\n\n\
 Left alone are calls without arguments, such as `zeros(shape=[4, 5])`, which are smaller than their value; \
 calls of functions; stateful operators; operators on memory and devices; quantised operators unless \
-`fold_qnn=True`; and primitive functions.",
+`fold_qnn=True`; and calls in primitive functions.",
     ),
     example_before: explained(
         "\
@@ -87,6 +87,8 @@ struct Folder<'a> {
     fold_qnn: bool,
     warnings: Vec<Diagnostic>,
     warned: FxHashSet<&'static str>,
+    /// The primitive function that is being rewritten; its calls stay.
+    primitive: Option<ExprId>,
     /// A primitive function inside of another one, at which TVM stops.
     nested: Option<ExprId>,
 }
@@ -101,9 +103,10 @@ impl ExprMutator for Folder<'_> {
             Expr::Function(_) if is_primitive(store, id) => {
                 let inner = post_order(store, id).into_iter().find(|inner| *inner != id && is_primitive(store, *inner));
                 self.nested = self.nested.or(inner);
-                Visit::Keep
+                self.primitive = Some(id);
+                Visit::Descend
             }
-            Expr::Call { args, .. } if args.is_empty() => Visit::Keep,
+            Expr::Call { args, .. } if args.is_empty() || self.primitive.is_some() => Visit::Keep,
             _ => Visit::Descend,
         }
     }
@@ -117,6 +120,9 @@ impl ExprMutator for Folder<'_> {
     }
 
     fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        if self.primitive == Some(pre) {
+            self.primitive = None;
+        }
         match store.expr(post) {
             Expr::Call { .. } => self.call(store, pre, post).unwrap_or(post),
             Expr::If { cond, then, other } => {
@@ -161,7 +167,7 @@ pub fn is_known(store: &Store, id: ExprId) -> bool {
 
 impl<'a> Folder<'a> {
     fn new(module: &'a Module, fold_qnn: bool) -> Self {
-        Folder { module, fold_qnn, warnings: Vec::new(), warned: FxHashSet::default(), nested: None }
+        Folder { module, fold_qnn, warnings: Vec::new(), warned: FxHashSet::default(), primitive: None, nested: None }
     }
 
     fn call(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> Option<ExprId> {

@@ -11,6 +11,7 @@
 //! Source: `src/relay/backend/vm/lambda_lift.cc`.
 
 use super::support::copy::substitute;
+use super::support::devices::without_place;
 use super::support::text_hash::{text_hash, without_names};
 use super::support::{dict_attrs, is_external, is_primitive};
 use crate::diag::Diagnostic;
@@ -129,6 +130,9 @@ impl ExprMutator for Lifter {
                 }
             }
             Expr::Call { callee, args, info } => {
+                if let Some(value) = without_place(store, post) {
+                    return value;
+                }
                 let (Expr::Var(var), Some((innermost, becomes))) = (store.expr(callee), self.recursive.last()) else {
                     return post;
                 };

@@ -1,7 +1,7 @@
 //! Copies of expressions over other arguments.
 
-use crate::ir::rewrite::{ExprMutator, Rewriting};
-use crate::ir::{ExprId, Store, VarId};
+use crate::ir::rewrite::{ExprMutator, Rewriting, Visit};
+use crate::ir::{Expr, ExprId, Store, VarId};
 
 /// Copies `body` with `args` in place of `params`. Its own bindings get new variables, so the copy may
 /// stand beside the original.
@@ -23,6 +23,32 @@ pub fn substitute(store: &mut Store, body: ExprId, by: &[(VarId, ExprId)]) -> Ex
         rewriting.set(used, *becomes);
     }
     rewriting.run(store, body, &mut Nothing)
+}
+
+/// Copies the calls, tuples and fields that an expression is made of; variables and functions stay. What was shared inside is
+/// shared in the copy, and nothing is shared with the original.
+pub fn duplicate(store: &mut Store, id: ExprId) -> ExprId {
+    Rewriting::new().run(store, id, &mut Duplicate)
+}
+
+struct Duplicate;
+
+impl ExprMutator for Duplicate {
+    fn rule(&self) -> &'static str {
+        "copied"
+    }
+
+    fn enter(&mut self, store: &mut Store, id: ExprId) -> Visit {
+        if matches!(store.expr(id), Expr::Function(_)) { Visit::Keep } else { Visit::Descend }
+    }
+
+    fn leave(&mut self, store: &mut Store, pre: ExprId, post: ExprId) -> ExprId {
+        let same = store.expr(post);
+        if post == pre && matches!(same, Expr::Call { .. } | Expr::Tuple(_) | Expr::TupleGetItem { .. }) {
+            return store.add_typed(same, store.checked_type(pre));
+        }
+        post
+    }
 }
 
 struct Nothing;

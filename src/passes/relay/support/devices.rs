@@ -27,18 +27,30 @@ pub fn place_of(store: &Store, id: ExprId) -> Option<Place> {
     Some(Place { device: *device, body, fixed: body && holds("constrain_result") })
 }
 
+/// True for an expression that needs no annotation: its binding says where it is, or it is on any device.
+fn is_evident(store: &Store, value: ExprId) -> bool {
+    matches!(store.expr(value), Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Function(_))
+}
+
+/// Returns what an annotation stands around where TVM, which writes all of them anew (`DeviceAwareExprMutator`), leaves it out.
+pub fn without_place(store: &Store, id: ExprId) -> Option<ExprId> {
+    let place = place_of(store, id)?;
+    let value = arg(store, id, 0);
+    (is_evident(store, value) || is_anywhere(store, place.device)).then_some(value)
+}
+
 /// Annotates a value with its device (TVM's `MaybeOnDevice`) and replaces an annotation that is there. The value stays
 /// as it is where the device is known by other means, or is any.
 pub fn on_device(store: &mut Store, value: ExprId, device: Device) -> ExprId {
     if is_anywhere(store, device) {
         return value;
     }
-    let (value, body) = match store.expr(value) {
-        Expr::Var(_) | Expr::Global(_) | Expr::Op(_) | Expr::Ctor(_) | Expr::Function(_) => return value,
-        _ => match place_of(store, value) {
-            Some(place) => (arg(store, value, 0), place.body),
-            None => (value, true),
-        },
+    if is_evident(store, value) {
+        return value;
+    }
+    let (value, body) = match place_of(store, value) {
+        Some(place) => (arg(store, value, 0), place.body),
+        None => (value, true),
     };
     let set = [
         ("virtual_device", AttrValue::Object(device)),

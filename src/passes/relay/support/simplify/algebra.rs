@@ -1,12 +1,18 @@
 //! Arithmetic rules of SimplifyExpr.
 
+use super::super::copy::duplicate;
 use super::super::pattern::{Match, Rule};
 use super::super::tensor_type;
 use crate::ir::{DType, ExprId, Module, Store};
 use crate::ops::build::{arg, call, call_attrs, constant, elements, op_name, scalar};
 
-/// `x + x` to `x * 2`.
-pub static ADD_SAME: Rule = Rule::always("x + x to x * 2", "x + x => x * 2");
+/// `x + x` to `x * 2`. TVM infers the type of the product at once, which copies the calls that `x` is made of: where it has other
+/// uses, it is computed twice then.
+pub static ADD_SAME: Rule = Rule::new("x + x to x * 2", "x + x", |store, _, m| {
+    let two = dtype(store, m.pre).map(|dtype| scalar(store, dtype, 2.0))?;
+    let x = duplicate(store, m.get("x"));
+    Some(call(store, "multiply", &[x, two]))
+});
 
 /// `y / sqrt(x)` to `y * rsqrt(x)`.
 pub static RSQRT: Rule = Rule::always("division by sqrt to multiplication by rsqrt", "y / sqrt(x) => y * rsqrt(x)");
