@@ -18,7 +18,7 @@ use super::prim::{Buffer, PrimId};
 use super::sort::sort_by;
 use super::store::Store;
 use super::ty::{Symbol, Type, TypeId};
-use super::{Object, TypeVar, Var};
+use super::{AttrsId, Object, TypeVar, Var};
 use path::{NO_PLACE, Places, Step};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
@@ -94,6 +94,15 @@ pub fn exprs(store: &Store, lhs: ExprId, rhs: ExprId, options: EqualOptions) -> 
     comparer.push(lhs, rhs, Step::Root, NO_PLACE);
     let outcome = comparer.run();
     comparer.explain(outcome)
+}
+
+/// True if two attribute sets are one by content. Objects in them (`runtime.BoxInt`) have identities of their own.
+pub fn attrs(store: &Store, lhs: AttrsId, rhs: AttrsId) -> bool {
+    if lhs == rhs {
+        return true;
+    }
+    let mut comparer = Comparer::new(store, EqualOptions::default());
+    comparer.attrs(lhs, rhs, NO_PLACE).is_ok() && comparer.run().is_ok()
 }
 
 /// Compares two types. Free type parameters and symbolic extents equal only themselves.

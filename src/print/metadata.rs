@@ -7,7 +7,6 @@
 
 mod json;
 mod node;
-#[cfg(test)]
 pub(crate) mod program;
 
 use super::meta::MetaKey;

@@ -272,6 +272,24 @@ fn the_parts_of_a_split_are_counted_in_boxes_of_their_own() {
     assert_eq!(text(&s, both), format!("free_var %x;\n%0 = {first};\n%1 = {second};\n(%0, %1)"));
 }
 
+/// The gradient of `arange` has calls as its extents.
+#[test]
+fn an_expression_that_an_attribute_holds_has_an_entry() {
+    let mut s = Store::new();
+    let [zero, one] = [0.0, 1.0].map(|value| build::scalar(&mut s, DType::F32, value));
+    let stop = build::call(&mut s, "abs", &[one]);
+    let extents = [("start", zero), ("stop", stop), ("step", one)].map(|(name, id)| (name, AttrValue::Expr(id)));
+    let attrs = [&extents[..], &[("dtype", AttrValue::DType(Some(DType::F32)))]].concat();
+    let range = build::call_with(&mut s, "arange", &[zero, stop, one], &attrs);
+    let main = function(&mut s, &[], None, range);
+    let mut module = Module::default();
+    module.set_function(s.name("main"), main);
+    let text = self::module(&s, &module, &PrintOptions { metadata: true, ..PrintOptions::default() });
+    assert!(text.contains("stop=meta[relay.Call][0]") && text.contains("\"type_key\": \"relay.Call\""), "{text}");
+    let again = crate::session::open(&mut Store::new(), &text);
+    assert!(again.is_ok(), "{:?}", again.diagnostics);
+}
+
 /// TVM 0.27 does so: the parameter `n` over `(n,)` is `n_1`.
 #[test]
 fn the_symbols_of_a_type_are_named_before_the_parameter_that_has_it() {

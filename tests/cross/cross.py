@@ -87,6 +87,9 @@ NAMED = [["MergeCompositeFunctions()"], ["MergeCompositeFunctions()", "DeadCodeE
 
 
 class Worker:
+    # Where passes run by themselves, and in sequences: all of Relax have the level 0.
+    level, levels = 2, [2, 2, 2, 3, 1, 0]
+
     def __init__(self, engine, passes, themes):
         import tvm
         from tvm import relax
@@ -257,7 +260,8 @@ class Worker:
             return
         for call in self.choose(rng, theme, 8):
             word, _, rest = call.partition(" ")
-            calls, level = (rest, rng.choice([2, 2, 2, 3, 1, 0])) if word == "SEQ" else (rest, rng.choice([0, 1])) if word == "LOW" else (call, 2)
+            level = rng.choice(self.levels if word == "SEQ" else [0, 1] if word == "LOW" else [self.level])
+            calls = rest if word in ("SEQ", "LOW") else call
             say(seed=seed, calls=calls, program=program)
             kind, why, changed, theirs, ours = self.judge(program, calls, level, module)
             failed = kind not in FINE
@@ -290,6 +294,9 @@ class Worker:
 class RelayWorker(Worker):
     """The same for Relay, whose texts TVM 0.19 reads and prints."""
 
+    # At this level every pass runs.
+    level, levels = 4, [4, 4, 3, 2, 1, 0]
+
     def __init__(self, engine, passes, themes):
         import relay as programs
         import tvm
@@ -311,7 +318,7 @@ class RelayWorker(Worker):
 
     def text(self, module):
         # Where something was read is no part of a program.
-        return re.sub(r"( /\*)? span=[^ ]+:\d+:\d+(?(1) \*/)", "", module.astext(show_meta_data=True))
+        return re.sub(r"( /\*)? span=[^ ]+:-?\d+:-?\d+(?(1) \*/)", "", module.astext(show_meta_data=True))
 
     def transform(self, module, calls, level):
         made = eval(f"[{calls}]", dict(self.space))

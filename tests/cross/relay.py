@@ -25,10 +25,10 @@ InferType() SimplifyInference() FoldConstant() SimplifyExpr() SimplifyExpr() Bac
 DeadCodeElimination() DeadCodeElimination(inline_once=True) EliminateCommonSubexpr() CanonicalizeOps() FastMath() CanonicalizeCast()
 FuseOps() FuseOps(fuse_opt_level=0) FuseOps(fuse_opt_level=2) CombineParallelConv2D() CombineParallelConv2D(min_num_branches=2)
 CombineParallelDense() CombineParallelDense(min_num_branches=2) CombineParallelDense(min_num_branches=2,to_batch=False)
-CombineParallelBatchMatmul() CombineParallelBatchMatmul(min_num_branches=2) FoldExplicitPadding() FlattenAtrousConv() DivToMul()
+CombineParallelBatchMatmul() CombineParallelBatchMatmul(min_num_branches=2) FoldExplicitPadding() FlattenAtrousConv()
 ConvertLayout({"nn.conv2d":["NHWC","default"]}) ConvertLayout({"nn.conv2d":["NCHW","default"]}) ToMixedPrecision()
 ToMixedPrecision(missing_op_mode=2) DynamicToStatic() ToANormalForm() ToBasicBlockNormalForm() ToGraphNormalForm()
-RemoveUnusedFunctions() Inline() EtaExpand() LambdaLift() FakeQuantizationToInteger() LazyGradientInit() PartialEvaluate()
+RemoveUnusedFunctions() Inline() EtaExpand(expand_global_var=True) LambdaLift() FakeQuantizationToInteger() LazyGradientInit() PartialEvaluate()
 FirstOrderGradient() AnnotateTarget("x") AnnotateTarget(["x","y"]) MergeCompilerRegions() PartitionGraph() SplitArgs(2)
 CapturePostDfsIndexInSpans() DefuseOps() AnnotateSpans() Legalize() qnn.Legalize() Legalize("FTVMQnnCanonicalize")
 """.split()
@@ -237,7 +237,11 @@ class Scope:
 
     def scalars(self):
         value, ty = self.tensor()
-        other = self.scalar(ty.dtype) if self.rng.random() < 0.7 else self.constant(ty.concrete_shape[-1:], ty.dtype)
+        if self.rng.random() < 0.3:
+            # No quotient, as above.
+            name = self.rng.choice(["add", "subtract", "multiply", "maximum", "power"])
+            return getattr(relay, name)(value, self.constant(ty.concrete_shape[-1:], ty.dtype))
+        other = self.scalar(ty.dtype)
         pair = [value, other] if self.rng.random() < 0.6 else [other, value]
         return getattr(relay, self.rng.choice(BINARY))(*pair)
 
@@ -279,7 +283,9 @@ class Scope:
     def scales(self):
         value, ty = self.floats(4)
         scale = self.weight((ty.concrete_shape[1], 1, 1), ty.dtype)
-        return self.rng.choice([relay.multiply, relay.multiply, relay.divide])(value, scale)
+        # TVM's DivToMul leaves all but the first element of a constant undefined.
+        divides = isinstance(scale, relay.Var) and self.rng.random() < 0.4
+        return (relay.divide if divides else relay.multiply)(value, scale)
 
     def pool(self):
         value, _ = self.floats(4)
@@ -464,7 +470,8 @@ class Scope:
         self.params.extend(scope.params)
         function = relay.Function([var], scope.result())
         if self.rng.random() < 0.3:
-            function = function.with_attr("Primitive", 1) if self.rng.random() < 0.3 else function.with_attr("Composite", "x.y")
+            closed = not relay.analysis.free_vars(function)
+            function = function.with_attr("Primitive", 1) if closed and self.rng.random() < 0.3 else function.with_attr("Composite", "x.y")
         if self.rng.random() < 0.5:
             name = relay.var(self.maker.name("g"))
             return relay.Let(name, function, name(value) if self.rng.random() < 0.7 else relay.Tuple([name(value), name(value)]))

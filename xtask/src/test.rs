@@ -124,8 +124,10 @@ fn compared(args: &[String]) -> Sh {
 
 /// Runs `cargo xtask record`: programs of our own through TVM, written to `tests/conformance`.
 pub fn record(kinds: &[String]) -> Result {
-    let Some(python) = std::env::var_os("PASSLAB_PYTHON") else {
-        return Err("$PASSLAB_PYTHON does not name a Python with apache-tvm 0.27".to_owned());
+    let relay = kinds == ["relay"];
+    let (name, version) = if relay { ("PASSLAB_RELAY_PYTHON", "0.19") } else { ("PASSLAB_PYTHON", "0.27") };
+    let Some(python) = std::env::var_os(name) else {
+        return Err(format!("${name} does not name a Python with TVM {version}"));
     };
     sh(python).arg("tests/conformance/record.py").args(kinds).run()
 }

@@ -180,7 +180,8 @@ fn repeated(x: &[Tensor], value: i64) -> Result<Vec<Tensor>, EvalError> {
 
 fn opposite(x: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     match x[0].dtype.is_float() {
-        true => floats(x, |v| -v, |v| -v),
+        // TVM subtracts from zero, so that the opposite of zero has no sign.
+        true => floats(x, |v| 0.0 - v, |v| 0.0 - v),
         false => mapped(x, |v: i64| v.wrapping_neg()),
     }
 }

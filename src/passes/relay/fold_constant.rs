@@ -295,8 +295,25 @@ mod tests {
     }
 
     #[test]
-    fn primitive_functions_stay() {
+    fn calls_in_a_primitive_function_stay_and_what_they_are_made_of_too() {
         unchanged("FoldConstant()", "def @main() { %0 = fn (%p: int32, Primitive=1) -> int32 { add(%p, add(1, 2)) }; %0(3) }");
+        unchanged("FoldConstant()", "def @main(%x: int32) { %0 = fn (%p: int32, Primitive=1) -> int32 { abs((%p, 1).0) }; %0(%x) }");
+    }
+
+    /// TVM 0.19 gives this.
+    #[test]
+    fn a_field_of_a_tuple_that_a_primitive_function_returns_is_taken_out() {
+        check(
+            "FoldConstant()",
+            "def @main(%x: int32) { %0 = fn (%p: int32, Primitive=1) -> int32 { %1 = abs(%p); ((%p, %1).0, %1).0 }; %0(%x) }",
+            "def @main(%x: int32) { %0 = fn (%p: int32, Primitive=1) -> int32 { %p }; %0(%x) }",
+        );
+    }
+
+    /// TVM subtracts from zero: 0 - 0 is 0, and not -0.
+    #[test]
+    fn the_opposite_of_zero_has_no_sign() {
+        assert!(after("FoldConstant()", "def @main() { negative(0f) }").contains(" 0f"));
     }
 
     #[test]

@@ -307,6 +307,21 @@ mod tests {
         assert_eq!(made, after("LambdaLift()", program));
     }
 
+    /// TVM 0.19 gives this: the device of a variable is that of its binding.
+    #[test]
+    fn the_device_of_a_variable_is_not_said_again() {
+        let device = "on_device(%x, virtual_device=meta[VirtualDevice][0], constrain_result=True)";
+        let table = "#[metadata]\n{\"root\": 1, \"nodes\": [{\"type_key\": \"\"}, {\"type_key\": \"Map\", \"keys\": [\"VirtualDevice\"], \
+             \"data\": [2]}, {\"type_key\": \"Array\", \"data\": [3]}, {\"type_key\": \"VirtualDevice\", \"attrs\": \
+             {\"device_type_int\": \"1\", \"memory_scope\": \"4\", \"target\": \"0\", \"virtual_device_id\": \"0\"}}, \
+             {\"type_key\": \"runtime.String\"}], \"b64ndarrays\": [], \"attrs\": {\"tvm_version\": \"0.19.0\"}}";
+        let program = |value: &str| format!("def @main(%x: int32) -> int32 {{ let %y = {value}; %y }}\n{table}");
+        let made = after("LambdaLift()", &program(device));
+        assert!(made.contains("= %x;") && !made.contains("on_device"), "{made}");
+        let kept = after("LambdaLift()", &program(&device.replace("%x", "abs(%x)")));
+        assert!(kept.contains("on_device(%0, "), "{kept}");
+    }
+
     #[test]
     fn functions_that_differ_in_names_alone_become_one_and_those_that_capture_other_variables_two() {
         let made = after(

@@ -96,6 +96,16 @@ mod tests {
         );
     }
 
+    /// TVM 0.19 gives this, as it infers the type of the product at once.
+    #[test]
+    fn what_is_added_to_itself_and_used_elsewhere_is_computed_twice() {
+        check(
+            "SimplifyExpr()",
+            "def @main(%x: Tensor[(4), float32]) { %0 = nn.relu(%x); %1 = add(%0, %0); (%0, %1) }",
+            "def @main(%x: Tensor[(4), float32]) { %0 = nn.relu(%x); %1 = nn.relu(%x); %2 = multiply(%0, 2f); (%1, %2) }",
+        );
+    }
+
     #[test]
     fn two_transpositions_are_one() {
         // Axis i of the result is axis second[i] of the middle, which is first[second[i]] of x.

@@ -37,7 +37,6 @@ pub(super) enum Source<'a> {
     /// An attribute that is an object.
     Value(&'a AttrValue),
     /// A node that is made already.
-    #[cfg(test)]
     Written(Node),
 }
 
@@ -91,7 +90,7 @@ const FIELD_ORDER: &[(&str, &[&str])] = &[
 ];
 
 /// Fields that are string objects, not plain strings.
-const STRING_OBJECTS: &[(&str, &str)] = &[("VirtualDevice", "memory_scope"), ("Target", "tag")];
+const STRING_OBJECTS: &[(&str, &str)] = &[("VirtualDevice", "memory_scope"), ("Target", "tag"), ("relay.attrs.TakeAttrs", "mode")];
 
 impl<'a> Graph<'a> {
     pub(super) fn node(&mut self, handle: Handle) -> Node {
@@ -185,7 +184,6 @@ impl<'a> Graph<'a> {
                 Node { data, ..Node::new("Array") }
             }
             Source::Value(_) => Node::new(""),
-            #[cfg(test)]
             Source::Written(node) => node,
         }
     }
@@ -203,10 +201,7 @@ impl<'a> Graph<'a> {
             }
             Expr::Var(var) => self.variable_node(var),
             Expr::Op(op) => Node { repr: Some(ops::info(op).name.to_string()), ..Node::new("Op") },
-            #[cfg(test)]
             _ => self.saved(id),
-            #[cfg(not(test))]
-            _ => Node::new(""),
         }
     }
 
@@ -248,7 +243,7 @@ impl<'a> Graph<'a> {
                 (AttrKind::Float, value) if value.as_float().is_some() => {
                     node.text(name, float(value.as_float().unwrap_or_default()))
                 }
-                (AttrKind::Str, AttrValue::Str(text)) => node.text(name, store.str(*text)),
+                (AttrKind::Str, AttrValue::Str(text)) if !STRING_OBJECTS.contains(&(key, name)) => node.text(name, store.str(*text)),
                 (_, AttrValue::DType(dtype)) => node.text(name, dtype.map_or(String::new(), |d| d.relay_name())),
                 (_, value) => {
                     let handle = self.value(value);
@@ -374,8 +369,7 @@ impl<'a> Graph<'a> {
     pub(super) fn expr(&mut self, id: ExprId) -> Handle {
         match self.store.expr(id) {
             Expr::Constant(tensor) if self.store.tensor(tensor).data.is_none() => NULL,
-            Expr::Constant(_) | Expr::Var(_) | Expr::Op(_) => self.shared(Identity::Expr(id), Source::Expr(id)),
-            _ => NULL,
+            _ => self.part(id),
         }
     }
 

@@ -1,14 +1,19 @@
-//! Whole programs as JSON, for tests of the reader: TVM 0.19 cannot be installed to write some. Functions and expressions
-//! get the fields that `VisitAttrs` of their C++ classes names; the parts of which they are made are written by the code
-//! that writes metadata sections, which is compared with TVM's.
+//! Expressions as JSON: those that an attribute holds, as the extent of an `arange` that a gradient makes, and whole programs for
+//! tests of the reader. They get the fields that `VisitAttrs` of their C++ classes names.
 
+#[cfg(test)]
 use super::super::PrintOptions;
 use super::super::meta::expr_key;
 use super::node::{Node, Source};
-use super::{Graph, Handle, Identity, NULL, Plan};
-use crate::ir::{Adt, AttrsId, CtorId, Expr, ExprId, Id, List, Module, Name, Pattern, PatternId, Store, VarId};
+#[cfg(test)]
+use super::Plan;
+use super::{Graph, Handle, Identity, NULL};
+#[cfg(test)]
+use crate::ir::{Adt, Module, Store};
+use crate::ir::{AttrsId, CtorId, Expr, ExprId, Id, List, Name, Pattern, PatternId, VarId};
 
 /// The JSON of a program of Relay.
+#[cfg(test)]
 pub(crate) fn save_json(store: &Store, module: &Module) -> String {
     let plan = Plan::of_module(store, module, &PrintOptions::default());
     let mut graph = Graph::new(&plan);
@@ -18,6 +23,7 @@ pub(crate) fn save_json(store: &Store, module: &Module) -> String {
 }
 
 impl Graph<'_> {
+    #[cfg(test)]
     fn module(&mut self, module: &Module) -> Handle {
         let (mut functions, mut types) = (Vec::new(), Vec::new());
         for (name, function) in module.functions() {
@@ -42,7 +48,7 @@ impl Graph<'_> {
         self.handle(Source::Array(items))
     }
 
-    fn part(&mut self, expr: ExprId) -> Handle {
+    pub(super) fn part(&mut self, expr: ExprId) -> Handle {
         match self.store.expr(expr) {
             Expr::Global(name) => self.handle(Source::Global(name)),
             _ => self.shared(Identity::Expr(expr), Source::Expr(expr)),
@@ -54,6 +60,7 @@ impl Graph<'_> {
         self.written(Node::new("GlobalTypeVar").field("name_hint", name).text("kind", "5"))
     }
 
+    #[cfg(test)]
     fn adt(&mut self, adt: &Adt) -> Handle {
         let header = self.type_name(adt.name);
         let params = adt.type_params.iter().map(|param| self.type_var(*param)).collect();
@@ -130,8 +137,7 @@ impl Graph<'_> {
                 let type_params = self.array(function.type_params, Self::type_var);
                 let attrs = function.attrs.map_or(NULL, |attrs| self.dictionary(attrs));
                 let node = node.field("params", params).field("body", body).field("ret_type", ret);
-                let node = node.field("type_params", type_params).field("attrs", attrs);
-                node.field("virtual_device_", self.device(function.device))
+                node.field("type_params", type_params).field("attrs", attrs)
             }
             Expr::Match { data, clauses, complete } => {
                 let data = self.part(data);
@@ -150,8 +156,9 @@ impl Graph<'_> {
             }
             _ => node,
         };
-        let ty = self.optional_type(store.checked_type(id));
-        node.field("_checked_type_", ty)
+        let device = if let Expr::Function(function) = store.expr(id) { store.function(function).device } else { None };
+        let (device, ty) = (self.device(device), self.optional_type(store.checked_type(id)));
+        node.field("virtual_device_", device).field("span", NULL).field("_checked_type_", ty)
     }
 
     /// `DictAttrs`: its entries stand in a map.
