@@ -129,8 +129,8 @@ class Recorder:
             after, error = self.worker.text(made), None
         except Exception as failed:
             after, error = None, f"{type(failed).__name__}: {cross.last_line(failed)}"
-            # A pass of tensor programs that breaks where it does not belong says nothing about itself.
-            if self.kind == "tir" and type(failed).__name__ in ("InternalError", "TypeError"):
+            # A pass that breaks where it does not belong says nothing about itself.
+            if self.kind in ("tir", "relay") and type(failed).__name__ in ("InternalError", "TypeError", "TVMError", "CalledProcessError"):
                 return None
         name = group({"call": call})
         if max(len(before), len(after or "")) < LONGEST and self.wants(name, after != before) and self.says_all(made, after):
@@ -174,9 +174,15 @@ class Recorder:
             if self.kind == "relay":
                 # Passes of Relay write types into what they share with the module before them.
                 module = self.worker.read(before)
-            self.pair(line, before, module, calls, lambda m: self.worker.transform(m, calls, level), **more)
+            run = self.direct if self.kind == "relay" and word != "SEQ" else self.worker.transform
+            self.pair(line, before, module, calls, lambda m: run(m, calls, level), **more)
 
     relay = relax
+
+    def direct(self, module, call, level):
+        """One pass by itself: in a sequence those that it requires would run before it."""
+        with self.worker.tvm.transform.PassContext(opt_level=level):
+            return eval(call, dict(self.worker.space))(module)
 
     def tir(self, rng, line):
         blocks = rng.random() < 0.6

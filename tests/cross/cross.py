@@ -1,4 +1,4 @@
-"""Random programs of Relax through passlab's passes and through TVM's, compared. `cargo xtask cross [ARGUMENT...]` starts it.
+"""Random programs of Relax or Relay through passlab's passes and through TVM's, compared. `cargo xtask cross [ARGUMENT...]` starts it.
 
     --pairs N        stop after N pairs of program and passes (1000)
     --changed N      stop after N pairs in which TVM changes the program

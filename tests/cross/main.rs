@@ -1,6 +1,7 @@
-//! Random programs of Relax through our passes and through TVM's own: `cargo xtask cross`.
+//! Random programs through our passes and through TVM's own: `cargo xtask cross`.
 //!
-//! It needs a Python with `apache-tvm` 0.27, which $PASSLAB_PYTHON names. `cross.py` makes programs and runs TVM; its head
+//! It needs a Python with `apache-tvm` 0.27, which $PASSLAB_PYTHON names, and for programs of Relay (`--relay`) one with TVM 0.19,
+//! $PASSLAB_RELAY_PYTHON. `cross.py` makes programs and runs TVM; its head
 //! documents its options. It starts this program again with `--serve`, which answers a line of JSON with a line of JSON:
 //! the request holds a program, the calls of passes, their opt level and TVM's result or refusal; the answer compares it
 //! with our result. With `--tensor` first, `tensor.py` makes tensor programs and takes them through TVM's lowering.

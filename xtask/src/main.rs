@@ -33,10 +33,11 @@ cargo xtask codegen                       the protocol and its checks for the pa
 cargo xtask conformance [--check|--update] [FILTER]
                                           our passes against results that TVM itself gave
 cargo xtask record [KIND...]              the suite in tests/conformance anew, by TVM in $PASSLAB_PYTHON
+                                          (for the kind relay in $PASSLAB_RELAY_PYTHON)
 cargo xtask bench [ARGUMENT...]           how fast the engine is: cargo bench
 cargo xtask bench page                    how fast the page in dist/ answers, in a real browser
 cargo xtask bench tvm [PART...]           passes of Relax beside TVM's own, where $PASSLAB_PYTHON has it
-cargo xtask cross [ARGUMENT...]           random programs of Relax through our passes and TVM's; --help says more
+cargo xtask cross [ARGUMENT...]           random programs through our passes and TVM's; --help says more
 cargo xtask fuzz TARGET [SECONDS]         a target of fuzz/fuzz_targets with libFuzzer; needs a C++ compiler";
 
 fn main() -> ExitCode {
