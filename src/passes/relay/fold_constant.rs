@@ -297,7 +297,10 @@ mod tests {
     #[test]
     fn calls_in_a_primitive_function_stay_and_what_they_are_made_of_too() {
         unchanged("FoldConstant()", "def @main() { %0 = fn (%p: int32, Primitive=1) -> int32 { add(%p, add(1, 2)) }; %0(3) }");
-        unchanged("FoldConstant()", "def @main(%x: int32) { %0 = fn (%p: int32, Primitive=1) -> int32 { abs((%p, 1).0) }; %0(%x) }");
+        unchanged(
+            "FoldConstant()",
+            "def @main(%x: int32) { %0 = fn (%p: int32, Primitive=1) -> int32 { abs((%p, 1).0) }; %0(%x) }",
+        );
     }
 
     /// TVM 0.19 gives this.

@@ -90,7 +90,8 @@ const FIELD_ORDER: &[(&str, &[&str])] = &[
 ];
 
 /// Fields that are string objects, not plain strings.
-const STRING_OBJECTS: &[(&str, &str)] = &[("VirtualDevice", "memory_scope"), ("Target", "tag"), ("relay.attrs.TakeAttrs", "mode")];
+const STRING_OBJECTS: &[(&str, &str)] =
+    &[("VirtualDevice", "memory_scope"), ("Target", "tag"), ("relay.attrs.TakeAttrs", "mode")];
 
 impl<'a> Graph<'a> {
     pub(super) fn node(&mut self, handle: Handle) -> Node {
@@ -243,7 +244,9 @@ impl<'a> Graph<'a> {
                 (AttrKind::Float, value) if value.as_float().is_some() => {
                     node.text(name, float(value.as_float().unwrap_or_default()))
                 }
-                (AttrKind::Str, AttrValue::Str(text)) if !STRING_OBJECTS.contains(&(key, name)) => node.text(name, store.str(*text)),
+                (AttrKind::Str, AttrValue::Str(text)) if !STRING_OBJECTS.contains(&(key, name)) => {
+                    node.text(name, store.str(*text))
+                }
                 (_, AttrValue::DType(dtype)) => node.text(name, dtype.map_or(String::new(), |d| d.relay_name())),
                 (_, value) => {
                     let handle = self.value(value);

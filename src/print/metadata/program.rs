@@ -4,9 +4,9 @@
 #[cfg(test)]
 use super::super::PrintOptions;
 use super::super::meta::expr_key;
-use super::node::{Node, Source};
 #[cfg(test)]
 use super::Plan;
+use super::node::{Node, Source};
 use super::{Graph, Handle, Identity, NULL};
 #[cfg(test)]
 use crate::ir::{Adt, Module, Store};

@@ -19,6 +19,8 @@ pub(super) struct Evaluator<'a> {
     /// The fuel of functions that are being expanded, by their literals.
     pub(super) fuel: FxHashMap<ExprId, Fuel>,
     pub(super) globals: FxHashMap<Id<Name>, PartialId>,
+    /// Primitive functions that were met.
+    pub(super) kernels: FxHashSet<ExprId>,
     /// The new functions.
     pub(super) done: FxHashMap<Id<Name>, ExprId>,
     pub(super) now: Activation,
@@ -98,6 +100,7 @@ impl<'a> Evaluator<'a> {
             memory: Memory::new(),
             fuel: FxHashMap::default(),
             globals: FxHashMap::default(),
+            kernels: FxHashSet::default(),
             done: FxHashMap::default(),
             now: Activation::default(),
             frames: Vec::new(),

@@ -17,8 +17,9 @@
 //! for lack of fuel, even if the function writes to it; and a function literal that is met again inside of its own
 //! expansion, without fuel left, becomes a function that only calls itself, and a warning says so.
 //!
-//! As in TVM, too: a primitive function literal that is called twice with unknown arguments is an error, because the
-//! result has it twice; and so is a primitive global function, whose parameters the result would bind twice.
+//! As in TVM, too: a primitive function literal that is called twice with unknown arguments in one expansion of what is
+//! around it is an error, because the result has it twice; and so is a primitive global function, whose parameters the
+//! result would bind twice.
 //!
 //! Known divergences. TVM stops where a pattern has bound a variable before it turns out to be undecided (`Cons(%x,
 //! Nil)` on a list with an unknown tail), and where an operator that is not stateful gets a function or a reference;

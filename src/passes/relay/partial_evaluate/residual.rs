@@ -6,6 +6,7 @@ use crate::diag::Diagnostic;
 use crate::infer::map_type_children;
 use crate::ir::{CallInfo, Expr, ExprId, Function, Id, List, Name, Pattern, PatternId, Store, Type, TypeId, TypeVar, VarId};
 use crate::pass::PassError;
+use crate::passes::relay::support::copy::instantiate;
 use crate::passes::relay::support::is_primitive;
 use std::rc::Rc;
 
@@ -148,7 +149,10 @@ impl Evaluator<'_> {
 
     fn code(&mut self, literal: ExprId, own: Option<VarId>, callee: ExprId, types: Types) -> Result<Known, PassError> {
         if is_primitive(self.store, literal) {
-            return Ok(Known::Kernel(literal));
+            // Each time that it is met, in another expansion of what is around it, it is another function.
+            let is_first = self.kernels.insert(literal);
+            let kernel = if is_first { literal } else { instantiate(self.store, literal, &[], &[]) };
+            return Ok(Known::Kernel(kernel));
         }
         Ok(Known::Function(Rc::new(self.closure(literal, own, callee, types)?)))
     }
