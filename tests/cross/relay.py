@@ -453,10 +453,6 @@ class Scope:
             made.append(relay.nn.relu(branch) if self.rng.random() < 0.5 else branch)
         return relay.Tuple(made) if self.rng.random() < 0.5 else relay.concatenate(made, 1)
 
-    def inner(self, size, outer=True):
-        scope = Scope(self.maker, self.values if outer else ())
-        return scope, [scope.param() for _ in range(self.rng.randint(1, 2))], size
-
     def closure(self):
         if len(self.maker.functions) > 20:
             raise ValueError

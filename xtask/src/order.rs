@@ -172,3 +172,74 @@ fn closest(
     let scored = met.into_iter().map(|member| (std::mem::take(&mut shared[member]) / size(member), member));
     scored.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, member)| member)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wasm_encoder::{ExportKind, ExportSection, Function, TypeSection, ValType};
+    use wasmparser::Operator;
+
+    /// A function that adds these constants.
+    fn adds(constants: &[i32]) -> Function {
+        let mut function = Function::new([]);
+        let mut code = function.instructions();
+        code.i32_const(0);
+        for &constant in constants {
+            code.i32_const(constant).i32_add();
+        }
+        code.end();
+        function
+    }
+
+    /// Functions of one shape stand apart here, in an order that is not theirs after.
+    #[test]
+    fn calls_and_exports_name_the_functions_that_they_did_before() {
+        let (mut types, mut functions) = (TypeSection::new(), FunctionSection::new());
+        let (mut exports, mut code) = (ExportSection::new(), CodeSection::new());
+        types.ty().function([], [ValType::I32]);
+        types.ty().function([ValType::I64], [ValType::I32]);
+        let of: Vec<Vec<i32>> = (0..6).map(|at| (0..20).map(|k| if at % 2 == 0 { k } else { 1000 + k * k }).collect()).collect();
+        for (at, constants) in (0..).zip(&of) {
+            functions.function(0);
+            code.function(&adds(constants));
+            exports.export(&format!("f{at}"), ExportKind::Func, at);
+        }
+        // Of another type, and calls the second one.
+        functions.function(1);
+        let mut caller = Function::new([]);
+        caller.instructions().call(1).end();
+        code.function(&caller);
+        let mut module = Module::new();
+        module.section(&types).section(&functions).section(&exports).section(&code);
+        let ordered = order(&module.finish()).expect("it is a module");
+        wasmparser::validate(&ordered).expect("it still is");
+
+        let (mut named, mut bodies) = (HashMap::new(), Vec::new());
+        for payload in Parser::new(0).parse_all(&ordered) {
+            match payload.expect("it is valid") {
+                Payload::ExportSection(section) => {
+                    named.extend(section.into_iter().flatten().map(|export| (export.name, export.index as usize)));
+                }
+                Payload::CodeSectionEntry(body) => {
+                    let operators = body.get_operators_reader().expect("it has code").into_iter().flatten();
+                    bodies.push(operators.collect::<Vec<_>>());
+                }
+                _ => {}
+            }
+        }
+        let constants = |at: usize| -> Vec<i32> {
+            let values = bodies[at].iter().filter_map(|operator| match operator {
+                Operator::I32Const { value } => Some(*value),
+                _ => None,
+            });
+            values.skip(1).collect()
+        };
+        let places: Vec<usize> = (0..6).map(|at| named[format!("f{at}").as_str()]).collect();
+        for (place, expected) in places.iter().zip(&of) {
+            assert_eq!(constants(*place), *expected);
+        }
+        assert_ne!(places, (0..6).collect::<Vec<_>>(), "nothing was moved");
+        let [Operator::Call { function_index }, _] = bodies[6][..] else { panic!("it called") };
+        assert_eq!(function_index as usize, places[1]);
+    }
+}

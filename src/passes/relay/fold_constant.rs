@@ -6,11 +6,12 @@
 //! constants whatever their argument is.
 //!
 //! Does nothing to calls without arguments (`zeros`, `ones`), of functions, of stateful operators,
-//! of operators that compute nothing themselves (memory, devices, and `qnn` unless `fold_qnn`), and to the
-//! inside of primitive functions. If this program has no kernel for an operator, or a constant
+//! of operators that compute nothing themselves (memory, devices, and `qnn` unless `fold_qnn`), and in
+//! primitive functions. If this program has no kernel for an operator, or a constant
 //! has no value, the call stays and a warning says so.
 //!
-//! TVM still follows lets and projections inside primitive functions; here they are left whole.
+//! TVM also drops a `let` of a constant in a primitive function, whose calls then use a variable that nothing binds; here it
+//! stays. TVM fails at a call of `annotation.compiler_begin` on a constant; here the call stays.
 //! TVM before 0.8 had a list of names never folded (`zeros_like`, `ones_like`, `full_like`, `full`); 0.19, which this
 //! follows, folds them.
 //!
@@ -112,7 +113,7 @@ impl ExprMutator for Folder<'_> {
     }
 
     fn bind(&mut self, store: &mut Store, _: ExprId, value: ExprId) -> Bound {
-        if constant(store, strip_on_device(store, value)).is_some() {
+        if self.primitive.is_none() && constant(store, strip_on_device(store, value)).is_some() {
             store.set_rule("let of a constant inlined");
             return Bound::Substitute(value);
         }
