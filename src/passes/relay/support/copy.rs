@@ -1,7 +1,9 @@
 //! Copies of expressions over other arguments.
 
 use crate::ir::rewrite::{ExprMutator, Rewriting, Visit};
+use crate::ir::walk::for_each_child;
 use crate::ir::{Expr, ExprId, Store, VarId};
+use rustc_hash::FxHashSet;
 
 /// Copies `body` with `args` in place of `params`. Its own bindings get new variables, so the copy may
 /// stand beside the original.
@@ -26,8 +28,18 @@ pub fn substitute(store: &mut Store, body: ExprId, by: &[(VarId, ExprId)]) -> Ex
 }
 
 /// Copies the calls, tuples and fields that an expression is made of; variables and functions stay. What was shared inside is
-/// shared in the copy, and nothing is shared with the original.
-pub fn duplicate(store: &mut Store, id: ExprId) -> ExprId {
+/// shared in the copy, and nothing is shared with the original. An expression of more than `most` nodes stays as it is: copies of
+/// copies would be quadratic.
+pub fn duplicate(store: &mut Store, id: ExprId, most: usize) -> ExprId {
+    let (mut seen, mut stack) = (FxHashSet::default(), vec![id]);
+    while let Some(part) = stack.pop() {
+        if seen.insert(part) && !matches!(store.expr(part), Expr::Function(_)) {
+            for_each_child(store, part, |child| stack.push(child));
+        }
+        if seen.len() + stack.len() > most {
+            return id;
+        }
+    }
     Rewriting::new().run(store, id, &mut Duplicate)
 }
 

@@ -6,11 +6,14 @@ use super::super::tensor_type;
 use crate::ir::{DType, ExprId, Module, Store};
 use crate::ops::build::{arg, call, call_attrs, constant, elements, op_name, scalar};
 
+/// The most nodes of an `x` that is copied; TVM has no limit, and takes quadratic time.
+const MOST_COPIED: usize = 200;
+
 /// `x + x` to `x * 2`. TVM infers the type of the product at once, which copies the calls that `x` is made of: where it has other
 /// uses, it is computed twice then.
 pub static ADD_SAME: Rule = Rule::new("x + x to x * 2", "x + x", |store, _, m| {
     let two = dtype(store, m.pre).map(|dtype| scalar(store, dtype, 2.0))?;
-    let x = duplicate(store, m.get("x"));
+    let x = duplicate(store, m.get("x"), MOST_COPIED);
     Some(call(store, "multiply", &[x, two]))
 });
 
