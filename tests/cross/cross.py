@@ -80,15 +80,16 @@ SUITED = {
     "constant": ["FoldConstant()", "SEQ LegalizeOps(), FoldConstant()", "CanonicalizeBindings()"],
     "kernels": ["FoldConstant()", "AnnotateTIROpPattern()", "FuseOps()", "CallTIRRewrite()", "SpecializePrimFuncBasedOnCallSite()"],
 }
-NAMED = [["MergeCompositeFunctions()"], ["MergeCompositeFunctions()", "DeadCodeElimination()"], ["InlinePrivateFunctions()"]]
 
 
 # The worker: programs, TVM, and a line of JSON for what comes out.
 
 
 class Worker:
-    # Where passes run by themselves, and in sequences: all of Relax have the level 0.
+    # The opt levels at which passes run by themselves and in sequences; all passes of Relax have the level 0.
     level, levels = 2, [2, 2, 2, 3, 1, 0]
+    # Passes that merge composite functions, for modules that have some.
+    merging = ["MergeCompositeFunctions()"]
 
     def __init__(self, engine, passes, themes):
         import tvm
@@ -269,10 +270,10 @@ class Worker:
             say(name=name, kind=kind, why=why, changed=changed, calls=calls, level=level, program=program if failed else "",
                 theirs=theirs if failed else "", ours=ours if failed else "")
         if rng.random() < 0.5 and 0.12 <= stage < 0.22 and not self.passes:
-            for calls in NAMED[:1]:
-                kind, why, changed, theirs, ours = self.judge(program, calls[0], 2, module)
+            for calls in self.merging:
+                kind, why, changed, theirs, ours = self.judge(program, calls, 2, module)
                 failed = kind not in FINE
-                say(name=calls[0].split("(")[0], kind=kind, why=why, changed=changed, calls=calls[0], level=2, program=program if failed else "",
+                say(name=calls.split("(")[0], kind=kind, why=why, changed=changed, calls=calls, level=2, program=program if failed else "",
                     theirs=theirs if failed else "", ours=ours if failed else "")
 
     def judge_reading(self, text):
@@ -296,6 +297,7 @@ class RelayWorker(Worker):
 
     # At this level every pass runs.
     level, levels = 4, [4, 4, 3, 2, 1, 0]
+    merging = []
 
     def __init__(self, engine, passes, themes):
         import relay as programs
@@ -317,7 +319,7 @@ class RelayWorker(Worker):
         return self.tvm.relay.transform.InferType()(self.tvm.relay.parse(text))
 
     def text(self, module):
-        # Where something was read is no part of a program.
+        # A place in a source is no part of a program.
         return re.sub(r"( /\*)? span=[^ ]+:-?\d+:-?\d+(?(1) \*/)", "", module.astext(show_meta_data=True))
 
     def transform(self, module, calls, level):

@@ -459,7 +459,7 @@ class Scope:
         scope = Scope(self.maker, [pair for pair in self.values if self.rng.random() < 0.3])
         value, ty = self.tensor()
         var = relay.var(self.maker.name("a"), type_annotation=ty)
-        # What a step makes a parameter becomes one of the enclosing function.
+        # Parameters that a step adds become those of the enclosing function.
         scope.values.append((var, ty))
         for _ in range(self.rng.randint(1, 3)):
             scope.step()

@@ -18,7 +18,8 @@ use crate::ir::{AttrValue, AttrsId, DType, Expr, ExprId, Module, OpId, Store};
 use crate::ops;
 use crate::ops::build::constant;
 use crate::pass::{Args, Param, PassCx, PassError, PassSpec, Run, explained};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// Replaces a call or projection by an earlier equal one.
@@ -72,26 +73,31 @@ enum Key {
 struct Eliminator {
     calls: FxHashMap<(OpId, Option<AttrsId>, Box<[Key]>), ExprId>,
     items: FxHashMap<(ExprId, u32), ExprId>,
-    /// Attributes with objects in them (`runtime.BoxInt`), one of each content, by operator.
-    attrs: FxHashMap<OpId, Vec<AttrsId>>,
+    /// Attributes with objects in them (`runtime.BoxInt`), one of each content, by a hash of their numbers.
+    attrs: FxHashMap<(OpId, u64), Vec<AttrsId>>,
 }
 
 impl Eliminator {
     /// Returns the first attributes of the operator that have this content.
     fn first_attrs(&mut self, store: &Store, op: OpId, attrs: AttrsId) -> AttrsId {
         let mut values: Vec<&AttrValue> = store.attrs_of_id(attrs).fields.iter().map(|(_, value)| value).collect();
-        let mut is_plain = true;
+        let (mut is_plain, mut numbers) = (true, FxHasher::default());
         while let Some(value) = values.pop() {
             match value {
                 AttrValue::Array(items) => values.extend(items.iter()),
-                AttrValue::Object(_) | AttrValue::Expr(_) => is_plain = false,
+                AttrValue::Int { value, .. } => value.hash(&mut numbers),
+                AttrValue::Object(object) => {
+                    is_plain = false;
+                    store.object(*object).repr.hash(&mut numbers);
+                }
+                AttrValue::Expr(_) => is_plain = false,
                 _ => {}
             }
         }
         if is_plain {
             return attrs;
         }
-        let known = self.attrs.entry(op).or_default();
+        let known = self.attrs.entry((op, numbers.finish())).or_default();
         match known.iter().find(|other| equal::attrs(store, attrs, **other)) {
             Some(first) => *first,
             None => {
